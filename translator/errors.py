@@ -1,0 +1,21 @@
+"""Errors a user can cause.
+
+Each message says what is wrong, where (file, line, key) and what to do about it. The command line prints the
+message alone, without a traceback, and exits with status 2.
+"""
+
+
+class TranslatorError(Exception):
+    """Base of every error that the user, not the programmer, can mend."""
+
+
+class ConfigError(TranslatorError):
+    """The configuration, or an override of it, cannot be used."""
+
+
+class CorpusError(TranslatorError):
+    """The sentence pairs cannot be read or used."""
+
+
+class CheckpointError(TranslatorError):
+    """Weights, a tokenizer or training state cannot be loaded or do not belong together."""

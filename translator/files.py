@@ -1,0 +1,43 @@
+"""Writing files so that a crash leaves either the old content or the new, never half of one."""
+
+import hashlib
+import os
+from pathlib import Path
+
+
+def fsync_folder(path: Path) -> None:
+    """Flush a folder's entries to disk, so that a rename inside it survives a power loss."""
+    if os.name == "nt":  # Windows has no handle on a folder; its rename is journaled
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def fsync_file(path: Path) -> None:
+    """Flush a file that somebody else wrote to disk."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def write_atomic(path: Path, content: bytes | str) -> None:
+    """Write `content` (text as UTF-8) to `path` by temporary file, flush and rename."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    fsync_folder(path.parent)
+
+
+def sha256_file(path: Path) -> str:
+    """Hexadecimal SHA-256 of a file, read in pieces."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
