@@ -1,0 +1,187 @@
+"""`runs` and `inspect`: looking at what has been trained."""
+
+import argparse
+import json
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from translator.errors import TranslatorError
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run as its `state.json` tells it; `state` is running, finished, stopped, interrupted or unknown."""
+
+    name: str
+    state: str
+    step: int | None
+    metric: str | None
+    value: float | None
+    best_step: int | None
+    seconds: float | None
+
+
+def list_runs(home: Path) -> list[Run]:
+    """All runs under `home`, by name."""
+    folder = home / "runs"
+    names = sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+    return [read_run(home, name) for name in names if not name.startswith(".")]
+
+
+def read_run(home: Path, name: str) -> Run:
+    """The state of one run; fields that were not written (yet) are None."""
+    try:
+        state = json.loads((home / "runs" / name / "state.json").read_text(encoding="utf-8"))
+        best = state.get("best") or {}
+        return Run(
+            name=name,
+            state=state["state"],
+            step=state.get("step"),
+            metric=best.get("metric"),
+            value=best.get("value"),
+            best_step=best.get("step"),
+            seconds=state.get("seconds"),
+        )
+    except (FileNotFoundError, ValueError, KeyError, AttributeError):
+        return Run(name, "unknown", None, None, None, None, None)
+
+
+def refuse_unknown_run(home: Path, name: str) -> NoReturn:
+    """Raise the error for a name that is no run, with those that are."""
+    known = ", ".join(run.name for run in list_runs(home))
+    raise TranslatorError(
+        f"There is no run named {name} under {home.resolve()}. "
+        + (
+            f"Runs there: {known}."
+            if known
+            else "None has been trained there yet (see `translator train --help`)."
+        )
+    )
+
+
+def runs(args: argparse.Namespace) -> int:
+    """Print the table of runs, or the settings in which the named ones differ."""
+    if len(args.words) == 1:
+        raise TranslatorError(
+            f"Name a second run to compare {args.words[0]} with, or none for the table of all runs."
+        )
+    if args.words:
+        return _compare(args.home, args.words, as_json=args.json)
+    found = list_runs(args.home)
+    if args.json:
+        print(json.dumps([asdict(run) for run in found], indent=2, ensure_ascii=False))
+    elif not found:
+        print(
+            f"No runs under {args.home.resolve()} yet. `translator train` makes the first.", file=sys.stderr
+        )
+    else:
+        print(_table(["run", "state", "step", "best", "at step", "minutes"], [_row(run) for run in found]))
+    return 0
+
+
+def _row(run: Run) -> list[str]:
+    best = "" if run.metric is None or run.value is None else f"{run.metric} {run.value:.4g}"
+    minutes = "" if run.seconds is None else f"{run.seconds / 60:.1f}"
+    step, best_step = ("" if number is None else str(number) for number in (run.step, run.best_step))
+    return [run.name, run.state, step, best, best_step, minutes]
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        for row in [header, *rows]
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _compare(home: Path, names: Sequence[str], *, as_json: bool) -> int:
+    settings = [_stored_settings(home, name) for name in names]
+    keys = list(dict.fromkeys(key for one in settings for key in one))  # in the order of the configuration
+    differing = {key: [one.get(key) for one in settings] for key in keys}
+    differing = {
+        key: values
+        for key, values in differing.items()
+        if key != "name" and any(v != values[0] for v in values)
+    }
+    if as_json:
+        content = {key: dict(zip(names, values, strict=True)) for key, values in differing.items()}
+        print(json.dumps(content, indent=2, ensure_ascii=False))
+        return 0
+    rows = [_row(read_run(home, name)) for name in names]
+    header = ["", *names]
+    facts = [
+        [title, *(row[column] for row in rows)]
+        for column, title in enumerate(["", "state", "step", "best"])
+        if column
+    ]
+    changed = [[key, *map(_show, values)] for key, values in differing.items()]
+    print(_table(header, facts + changed))
+    if not changed:
+        print("All settings are the same.")
+    return 0
+
+
+def _show(value: object) -> str:
+    return (
+        "-" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    )
+
+
+def _stored_settings(home: Path, name: str) -> dict[str, Any]:
+    """The stored configuration of a run as dotted keys."""
+    from ruamel.yaml import YAML, YAMLError
+
+    for folder in ("runs", "weights"):
+        file = home / folder / name / "config.yaml"
+        if file.is_file():
+            try:
+                content = YAML(typ="safe").load(file.read_text(encoding="utf-8"))
+            except YAMLError as error:
+                raise TranslatorError(f"{file} is not YAML: {error}") from None
+            return flatten(content or {})
+    refuse_unknown_run(home, name)
+
+
+def flatten(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested mappings as one mapping with dotted keys: {"a": {"b": 1}} gives {"a.b": 1}."""
+    flat: dict[str, Any] = {}
+    for key, value in content.items():
+        if isinstance(value, Mapping) and value:
+            flat |= flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def inspect(args: argparse.Namespace) -> int:
+    """Serve TensorBoard on the runs until Ctrl-C."""
+    folder: Path = args.home / "runs"
+    if not list_runs(args.home):
+        raise TranslatorError(f"No runs under {args.home.resolve()} yet. `translator train` makes the first.")
+    from tensorboard import default, program
+    from tensorboard.util import tb_logging
+
+    tb_logging.get_logger().setLevel("ERROR")
+    server = program.TensorBoard(default.get_plugins())
+    arguments = ["tensorboard", "--logdir", str(folder), "--host", args.host, "--reload_interval", "5"]
+    arguments.append("--load_fast=false")  # the other loader is a second process that can outlive this one
+    if args.port is not None:
+        arguments += ["--port", str(args.port)]
+    server.configure(arguments)
+    try:
+        address = server.launch()
+    except program.TensorBoardServerException as error:
+        raise TranslatorError(
+            f"TensorBoard could not start: {error.msg} Choose another port with --port."
+        ) from None
+    print(f"TensorBoard shows {folder.resolve()} at {address} (Ctrl-C ends it).", flush=True)
+    try:
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        return 0  # the way to end it, not an interruption
+    return 0
