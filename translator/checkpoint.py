@@ -1,0 +1,177 @@
+"""Checkpoints: folders that appear whole or not at all, with a checksum for every file.
+
+    weights/NAME/checkpoints/step-00000500/
+        model.safetensors      float32 master weights
+        optimizer.safetensors  moments and update count
+        average.safetensors    averaged weights (absent when they are the masters)
+        state.json             step, position in the corpus, best score, patience, versions, ...
+        checksums.json         SHA-256 and size of each of the above
+    weights/NAME/checkpoints/newest, best      one-line files that hold a folder name
+
+Nothing here is ever unpickled: tensors are safetensors, the rest is JSON.
+"""
+
+import json
+import logging
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from translator.errors import CheckpointError
+from translator.files import fsync_file, fsync_folder, sha256_file, write_atomic
+
+FORMAT_VERSION = 1
+CHECKSUMS = "checksums.json"
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A verified checkpoint. `tensors` maps a part ("model", "optimizer", "average") to its tensors by name."""
+
+    folder: Path
+    step: int
+    state: dict[str, Any]
+    tensors: dict[str, dict[str, Tensor]]
+
+
+def folder_name(step: int) -> str:
+    """The name of the folder of a step."""
+    return f"step-{step:08d}"
+
+
+def save_checkpoint(
+    checkpoints: Path,
+    step: int,
+    tensors: Mapping[str, Mapping[str, Tensor]],
+    state: Mapping[str, Any],
+    *,
+    keep: int,
+    best_step: int | None,
+) -> Path:
+    """Write a checkpoint under a temporary name, flush it, rename it, move the pointers, and prune.
+
+    The `keep` newest folders and the one of `best_step` stay. Returns the new folder. Raises OSError when the disk
+    is full or not writable; the older checkpoints are untouched then.
+    """
+    checkpoints.mkdir(parents=True, exist_ok=True)
+    for leftover in checkpoints.glob(".step-*"):
+        shutil.rmtree(leftover)
+    folder = checkpoints / folder_name(step)
+    temporary = checkpoints / f".{folder.name}"
+    temporary.mkdir()
+    try:
+        for part, named in tensors.items():
+            save_tensors(temporary / f"{part}.safetensors", named)
+        content = {**state, "step": step, "format_version": FORMAT_VERSION}
+        write_atomic(temporary / "state.json", json.dumps(content, indent=1) + "\n")
+        sums = {
+            file.name: {"sha256": sha256_file(file), "bytes": file.stat().st_size}
+            for file in sorted(temporary.iterdir())
+        }
+        write_atomic(temporary / CHECKSUMS, json.dumps(sums, indent=1) + "\n")
+        if folder.exists():  # left by a run that was killed between the rename and the pointers
+            shutil.rmtree(folder)
+        temporary.rename(folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    fsync_folder(checkpoints)
+    write_atomic(checkpoints / "newest", folder.name + "\n")
+    if best_step is not None:
+        write_atomic(checkpoints / "best", folder_name(best_step) + "\n")
+    _prune(checkpoints, keep, best_step)
+    return folder
+
+
+def _prune(checkpoints: Path, keep: int, best_step: int | None) -> None:
+    protected = {folder_name(best_step)} if best_step is not None else set()
+    for folder in list_checkpoints(checkpoints)[:-keep]:
+        if folder.name not in protected:
+            shutil.rmtree(folder)
+
+
+def list_checkpoints(checkpoints: Path) -> list[Path]:
+    """The checkpoint folders, oldest first."""
+    return sorted(p for p in checkpoints.glob("step-*") if p.is_dir() and p.name[5:].isdigit())
+
+
+def load_checkpoint(folder: Path) -> Checkpoint:
+    """Verify every file's checksum, then load. Raises CheckpointError naming the damaged file."""
+    try:
+        sums = json.loads((folder / CHECKSUMS).read_text(encoding="utf-8"))
+        for name, expected in sums.items():
+            file = folder / name
+            if file.parent != folder:
+                raise CheckpointError(f"{folder / CHECKSUMS}: {name!r} is not a file of this folder; use another checkpoint.")
+            if not file.is_file() or file.stat().st_size != expected["bytes"]:
+                raise CheckpointError(f"{file} is missing or has the wrong size; use another checkpoint.")
+            if sha256_file(file) != expected["sha256"]:
+                raise CheckpointError(f"{file} is damaged (its checksum differs); use another checkpoint.")
+        if not {"state.json", "model.safetensors", "optimizer.safetensors"} <= set(sums):
+            raise CheckpointError(f"{folder} does not hold a whole checkpoint; use another one.")
+        state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
+        version = state["format_version"]
+        if version != FORMAT_VERSION:
+            raise CheckpointError(
+                f"{folder} has checkpoint format {version}, this program reads format {FORMAT_VERSION}; "
+                "use the version of the program that wrote it."
+            )
+        names = [Path(name).stem for name in sums if name.endswith(".safetensors")]
+        tensors = {name: load_tensors(folder / f"{name}.safetensors") for name in names}
+        return Checkpoint(folder, int(state["step"]), state, tensors)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CheckpointError(f"{folder} cannot be read as a checkpoint ({error}); use another one.") from error
+
+
+def load_newest(checkpoints: Path) -> Checkpoint | None:
+    """The newest checkpoint that is whole; None where there is none at all.
+
+    A damaged one is named in a warning and the one before it is used. Raises CheckpointError when all are damaged.
+    """
+    folders = list_checkpoints(checkpoints)
+    for folder in reversed(folders):
+        try:
+            return load_checkpoint(folder)
+        except CheckpointError as error:
+            logger.warning("%s Trying the checkpoint before it.", error)
+    if folders:
+        raise CheckpointError(f"No checkpoint in {checkpoints} is whole; train again with --restart.")
+    return None
+
+
+def save_tensors(file: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:
+    """Write tensors to a safetensors file by temporary name, flush and rename."""
+    temporary = file.with_name(f".{file.name}.tmp")
+    try:
+        plain = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+        save_file(plain, temporary, metadata=dict(metadata or {}))
+        fsync_file(temporary)
+        temporary.replace(file)
+    except SafetensorError as error:  # safetensors reports a full disk as its own error
+        raise OSError(f"{file} could not be written: {error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    fsync_folder(file.parent)
+
+
+def load_tensors(file: Path) -> dict[str, Tensor]:
+    """Read a safetensors file. Raises CheckpointError for anything else, pickles among them."""
+    try:
+        return load_file(file)
+    except FileNotFoundError as error:
+        raise CheckpointError(f"{file} does not exist.") from error
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CheckpointError(f"{file} is not a safe checkpoint (safetensors): {error}.") from error
+
+
+def all_finite(tensor: Tensor) -> bool:
+    """Whether a tensor holds neither NaN nor infinity."""
+    return bool(torch.isfinite(tensor).all())

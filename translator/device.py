@@ -1,0 +1,111 @@
+"""Everything that depends on the device: which one, in which precision, with how many threads."""
+
+import ctypes
+import os
+import platform
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from translator.errors import ConfigError
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # mallopt(3)
+
+
+@dataclass(frozen=True)
+class Device:
+    """The chosen device. `precision` is a key of `DTYPES`; `reason` says in words why it was chosen."""
+
+    torch_device: torch.device
+    precision: str
+    threads: int
+    reason: str
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The precision of the weights in training."""
+        return DTYPES[self.precision]
+
+    def describe(self) -> str:
+        """The first line of a run."""
+        kind = self.torch_device.type
+        name = torch.cuda.get_device_name(self.torch_device) if kind == "cuda" else _processor_name()
+        threads = f", {self.threads} thread{'s' if self.threads > 1 else ''}" if kind == "cpu" else ""
+        return f"Device: {kind} ({name}){threads}; precision {self.precision}: {self.reason}."
+
+
+def choose_device(kind: str = "auto", precision: str = "auto", threads: int | str = "auto") -> Device:
+    """Take CUDA, then MPS, then the CPU, unless told; and the fastest precision that the hardware multiplies natively.
+
+    Raises ConfigError when the device asked for is not there.
+    """
+    present = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if kind == "auto":
+        kind = next(name for name, there in present.items() if there)
+    elif not present[kind]:
+        there = ", ".join(name for name, is_there in present.items() if is_there)
+        raise ConfigError(f"device.kind: {kind} is not available here (available: {there}); use device.kind=auto.")
+    reason = "as asked"
+    if precision == "auto":
+        precision, reason = _choose_precision(kind)
+    elif precision == "float16" and kind == "cpu":
+        raise ConfigError("device.precision: float16 is not supported on a CPU; use float32, bfloat16 or auto.")
+    num_threads = usable_cores() if threads == "auto" else int(threads)
+    return Device(torch.device(kind), precision, num_threads, reason)
+
+
+def _choose_precision(kind: str) -> tuple[str, str]:
+    if kind == "cuda":
+        if torch.cuda.get_device_capability()[0] >= 8:
+            return "bfloat16", "this GPU multiplies bfloat16 natively"
+        return "float16", "this GPU is older than bfloat16; the loss is scaled"
+    if kind == "mps":
+        return "float32", "the safe choice on MPS"
+    if cpu_has_bfloat16():
+        return "bfloat16", "this CPU multiplies bfloat16 natively"
+    return "float32", "this CPU has no bfloat16 units"
+
+
+def cpu_has_bfloat16() -> bool:
+    """Whether the processor has AVX512_BF16 or AMX (on Linux; elsewhere no such claim is made)."""
+    cpuinfo = Path("/proc/cpuinfo")
+    if not sys.platform.startswith("linux") or not cpuinfo.exists():
+        return False
+    flags = next((line for line in cpuinfo.read_text().splitlines() if line.startswith("flags")), "").split()
+    return "avx512_bf16" in flags or "amx_bf16" in flags
+
+
+def usable_cores() -> int:
+    """Cores that this process may use (a container or taskset may allow fewer than the machine has)."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
+def apply(device: Device, *, deterministic: bool = False) -> None:
+    """Set threads, determinism and the memory allocator of this process."""
+    torch.set_num_threads(device.threads)
+    torch.use_deterministic_algorithms(deterministic)
+    if device.torch_device.type == "cuda":
+        torch.backends.cuda.matmul.allow_tf32 = not deterministic
+    keep_freed_memory()
+
+
+def keep_freed_memory() -> None:
+    """Have glibc keep freed memory instead of handing it back to the kernel, which costs page faults every step."""
+    if sys.platform.startswith("linux") and platform.libc_ver()[0] == "glibc":
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(M_MMAP_THRESHOLD, 1 << 30)
+        mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
+        mallopt(M_TOP_PAD, 64 << 20)
+
+
+def _processor_name() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text(errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()

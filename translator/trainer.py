@@ -1,0 +1,487 @@
+"""The training loop: accumulate, check, clip, step, log, validate, save, stop.
+
+One step is a pure function of (weights, moments, seed, step, position in the corpus): dropout is seeded by
+(seed, step, micro-batch), the learning rate follows from the step, the batches follow from (seed, epoch). All that a
+resumed run needs beside tensors is in `state`.
+"""
+
+import hashlib
+import logging
+import math
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from translator import checkpoint
+from translator.batches import Batch, BatchStream
+from translator.errors import TranslatorError
+from translator.log import RunLog, Stopwatch
+from translator.loss import token_loss
+from translator.optim import FlatParameters, Optimizer, WeightAverage
+
+logger = logging.getLogger(__name__)
+
+CHECK_EVERY = 10  # steps between readings of the "not finite" flags from the device
+PROBE_STEPS = 20  # least steps after which a run limited by minutes fixes its number of steps
+PROBE_SHARE = 0.04  # of the minutes, spent before that
+BUDGET_SHARE = 0.96  # of the minutes that the planned steps fill; the rest is for slower moments
+GROW_SCALE_AFTER = 2000  # good steps after which the float16 loss scale is doubled
+
+EXIT_STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
+
+Metrics = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the loop must know; `build` fills it from the configuration."""
+
+    seed: int
+    total_steps: int | None  # None: found from `minutes`
+    minutes: float | None
+    learning_rate: Callable[[int, int | None], float]  # (step, total steps) -> rate
+    label_smoothing: float
+    accumulate: int
+    validate_every: int | None  # None: twenty times within the total
+    save_every: int
+    log_every: int
+    keep: int
+    stop_on: str | None  # metric as a TensorBoard tag
+    higher_is_better: bool
+    patience: int | None
+    max_bad_steps: int
+    validate_first: bool
+    pad_id: int = 0
+    loss_scale: float = 1.0  # the first one; other than 1 only in float16
+
+
+@dataclass
+class Outcome:
+    """How a run ended: the exit status and a sentence."""
+
+    status: int
+    reason: str
+    state: str  # finished, stopped or interrupted
+
+
+@dataclass
+class Sums:
+    """Counts since the last log line, as one tensor on the device so that no step waits for the host."""
+
+    values: Tensor  # loss, negative log-likelihood, correct tokens (float64 where the device has it)
+    tokens: int = 0
+    cells: int = 0
+    real_cells: int = 0
+    seconds: float = 0.0
+
+
+@dataclass
+class State:
+    """What changes in training and must survive a resume, besides tensors."""
+
+    step: int = 0
+    total_steps: int | None = None
+    validate_every: int | None = None
+    seconds: float = 0.0
+    best: dict[str, float] | None = None  # value, step, tie
+    validations_without_gain: int = 0
+    bad_steps: int = 0
+    good_steps: int = 0
+    loss_scale: float = 1.0
+    pending: list[tuple[int, float]] = field(default_factory=list)
+
+
+class Trainer:
+    """Runs one training job to its end, its limit or a signal."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        stream: BatchStream,
+        parameters: FlatParameters,
+        optimizer: Optimizer,
+        average: WeightAverage,
+        settings: Settings,
+        log: RunLog,
+        checkpoints: Path,
+        *,
+        validate: Callable[[Mapping[str, Tensor], int], Metrics] | None,
+        publish: Callable[[Mapping[str, Tensor], int, Metrics], None],
+        identity: Mapping[str, Any],
+    ) -> None:
+        """`validate` gets averaged weights and the step and returns metrics by tag; `publish` writes the weights that
+        `translate` uses; `identity` (fingerprints, versions) is stored in every checkpoint."""
+        self.model, self.stream = model, stream
+        self.parameters, self.optimizer, self.average = parameters, optimizer, average
+        self.settings, self.log, self.checkpoints = settings, log, checkpoints
+        self._validate, self._publish, self.identity = validate, publish, dict(identity)
+        self.device = parameters.master.device
+        self.state = State(
+            total_steps=settings.total_steps,
+            validate_every=settings.validate_every,
+            loss_scale=settings.loss_scale,
+        )
+        self.watch = Stopwatch()
+        self.sums = self._fresh_sums()
+        self._flags: list[tuple[int, Tensor]] = []
+        self._signal: int | None = None
+        self._norm = torch.zeros((), device=self.device)
+        self._metrics: Metrics = {}
+        self._saved_step = -1
+
+    # ------------------------------------------------------------------ one step
+
+    def train_step(self, batches: list[Batch]) -> None:
+        """One update from the micro-batches of a step; the loss is divided once, by all their target tokens."""
+        state, settings = self.state, self.settings
+        num_tokens = sum(batch.num_tgt_tokens for batch in batches)
+        for micro_batch, batch in enumerate(batches):
+            torch.manual_seed(step_seed(settings.seed, state.step, micro_batch))
+            batch = batch.to(self.device)
+            logits_BTV = self.model(batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT)
+            loss = token_loss(
+                logits_BTV, batch.labels_BT, label_smoothing=settings.label_smoothing, pad_id=settings.pad_id
+            )
+            (loss.sum * (state.loss_scale / num_tokens)).backward()  # type: ignore[no-untyped-call]
+            self.parameters.collect()
+            self.sums.values += torch.stack([loss.sum, loss.nll_sum, loss.num_correct]).detach().to(self.sums.values)
+            self.sums.tokens += batch.num_tgt_tokens
+            self.sums.real_cells += batch.num_src_tokens + batch.num_tgt_tokens
+            self.sums.cells += batch.src_BS.numel() + batch.labels_BT.numel()
+        rate = settings.learning_rate(state.step, state.total_steps)
+        self._norm, skipped = self.optimizer.step(rate, divisor=state.loss_scale)
+        self.average.after_step(state.step)
+        self._flags.append((state.step, skipped))
+
+    def preflight(self, batch: Batch, *, free_bytes: int | None = None) -> None:
+        """Before the first step: a forward and backward of the longest batch, and disk space for the checkpoints.
+
+        Weights are left untouched. Raises TranslatorError with what to change.
+        """
+        size = self.parameters.master.numel() * 4
+        need = 4 * size * (self.settings.keep + 2) + size
+        free = shutil.disk_usage(self.log.folder).free if free_bytes is None else free_bytes
+        if free < need:
+            raise TranslatorError(
+                f"{self.checkpoints}: checkpoints need about {need / 1e6:,.0f} MB, {free / 1e6:,.0f} MB are free; "
+                "free some space or lower train.keep."
+            )
+        try:
+            batch = batch.to(self.device)
+            logits_BTV = self.model(batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT)
+            loss = token_loss(logits_BTV, batch.labels_BT, label_smoothing=0.0, pad_id=self.settings.pad_id)
+            loss.sum.backward()  # type: ignore[no-untyped-call]
+        except (torch.OutOfMemoryError, MemoryError) as error:
+            rows, width = batch.labels_BT.shape[0], max(batch.src_BS.shape[1], batch.labels_BT.shape[1])
+            raise TranslatorError(
+                f"The longest batch ({rows} rows of {width} tokens) does not fit into memory; "
+                "lower batch.tokens (and raise batch.accumulate) or corpus.filters.max_tokens."
+            ) from error
+        self.parameters.collect()
+        self.parameters.grad.zero_()
+
+    # ------------------------------------------------------------------ the loop
+
+    def run(self) -> Outcome:
+        """Train until the limit, early stopping or a signal; the last thing done is always a checkpoint."""
+        state, settings = self.state, self.settings
+        if state.total_steps is not None and state.step >= state.total_steps:
+            return Outcome(0, f"step {state.step} of {state.total_steps} was reached before", "finished")
+        self.watch = Stopwatch(state.seconds)
+        self.model.train()
+        with self._signals():
+            if state.step == 0 and settings.validate_first and self._validate is not None:
+                self.validate()
+                self.watch = Stopwatch()  # the budget of minutes begins with the first step
+            outcome: Outcome | None = None
+            while outcome is None:
+                started = time.monotonic()
+                state.step += 1
+                self.train_step([next(self.stream) for _ in range(settings.accumulate)])
+                self.sums.seconds += time.monotonic() - started
+                if state.step % CHECK_EVERY == 0:
+                    self._read_flags()
+                if settings.minutes is not None and state.total_steps is None:
+                    self._plan_steps(settings.minutes)
+                outcome = self._after_step()
+        self.log.close()
+        return outcome
+
+    def _after_step(self) -> Outcome | None:
+        """Log, validate and save where they are due; returns how the run ended, if it did."""
+        state, settings = self.state, self.settings
+        outcome = self._limit_reached()
+        if state.step % settings.log_every == 0 or outcome is not None:
+            self._log_training()
+        gained = False
+        due = state.validate_every is not None and state.step % state.validate_every == 0
+        interrupted = outcome is not None and outcome.state == "interrupted"
+        if self._validate is not None and not interrupted and (due or outcome is not None):
+            gained = self.validate()
+            if settings.patience is not None and state.validations_without_gain >= settings.patience:
+                outcome = outcome or Outcome(
+                    0, f"no gain in {settings.stop_on} for {settings.patience} validations", "stopped"
+                )
+        outcome = outcome or self._interrupted()  # a signal during the validation
+        if state.step % settings.save_every == 0 or gained or outcome is not None:
+            self.save()
+        self._save_run_state(outcome.state if outcome else "running")
+        return outcome
+
+    def _limit_reached(self) -> Outcome | None:
+        state, minutes = self.state, self.settings.minutes
+        if state.total_steps is not None and state.step >= state.total_steps:
+            return Outcome(0, f"all {state.total_steps} steps are done", "finished")
+        if minutes is not None and self.watch.seconds() >= minutes * 60:
+            return Outcome(0, f"the {minutes:g} minutes are over at step {state.step}", "finished")
+        return self._interrupted()
+
+    def _interrupted(self) -> Outcome | None:
+        if self._signal is None:
+            return None
+        name = signal.Signals(self._signal).name
+        return Outcome(EXIT_STATUS[signal.Signals(self._signal)], f"{name} at step {self.state.step}", "interrupted")
+
+    def _plan_steps(self, minutes: float) -> None:
+        """Fix the number of steps from the speed so far, so that the schedule ends within the minutes."""
+        state, seconds = self.state, self.watch.seconds()
+        if state.step < PROBE_STEPS or seconds < PROBE_SHARE * minutes * 60:
+            return
+        per_step = seconds / state.step
+        validation = self._validation_seconds()
+        rest = BUDGET_SHARE * minutes * 60 - seconds
+        if state.validate_every is None:
+            # 20 validations, fewer where they would take more than a tenth of the time
+            num_validations = min(20.0, max(2.0, 0.1 * rest / max(validation, 1e-9)))
+            steps = max(1.0, (rest - num_validations * validation) / per_step)
+            state.validate_every = max(1, math.ceil((state.step + steps) / num_validations))
+        else:
+            steps = max(1.0, rest / (per_step + validation / state.validate_every))
+        state.total_steps = state.step + int(steps)
+        self.log.line(
+            f"{state.total_steps:,} steps fit into {minutes:g} minutes at {per_step:.3g} s for each; "
+            f"validation every {state.validate_every:,} steps."
+        )
+
+    def _validation_seconds(self) -> float:
+        # An untrained model writes up to the length cap, about three times what a trained one writes.
+        return getattr(self, "_first_validation_seconds", 0.0) / 2
+
+    # ------------------------------------------------------------------ log, validate, save
+
+    def _fresh_sums(self) -> Sums:
+        dtype = torch.float32 if self.device.type == "mps" else torch.float64
+        return Sums(torch.zeros(3, dtype=dtype, device=self.device))
+
+    def _log_training(self) -> None:
+        sums, state = self.sums, self.state
+        loss, nll, correct = (value / max(1, sums.tokens) for value in sums.values.tolist())
+        rate = self.settings.learning_rate(state.step, state.total_steps)
+        speed = sums.tokens / max(sums.seconds, 1e-9)
+        values = {
+            "train/loss": loss,
+            "train/perplexity": perplexity(nll),
+            "train/accuracy": correct,
+            "train/learning_rate": rate,
+            "train/gradient_norm": self._norm.item(),
+            "train/tokens_per_second": speed,
+            "train/padding_share": 1 - sums.real_cells / max(1, sums.cells),
+            "train/epoch": float(self.stream.state()["epoch"]),
+        }
+        values = {tag: value for tag, value in values.items() if math.isfinite(value)}
+        self.log.scalars(state.step, self.watch.seconds(), values)
+        left = self._time_left()
+        self.log.line(
+            f"step {state.step:,}{f'/{state.total_steps:,}' if state.total_steps else ''}  loss {loss:.3f}  "
+            f"perplexity {perplexity(nll):.2f}  accuracy {correct:.3f}  rate {rate:.2e}  {speed:,.0f} tokens/s"
+            f"{f'  {left} left' if left else ''}"
+        )
+        self.log.progress(
+            state.step, state.total_steps, {"loss": f"{loss:.3f}", "tok/s": f"{speed:,.0f}", "lr": f"{rate:.1e}"}
+        )
+        self.sums = self._fresh_sums()
+
+    def _time_left(self) -> str:
+        state = self.state
+        if not state.total_steps or not state.step:
+            return ""
+        seconds = int(self.watch.seconds() / state.step * (state.total_steps - state.step))
+        return f"{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+
+    def validate(self) -> bool:
+        """Validate the averaged weights; returns whether they are the best so far (never before the first step)."""
+        assert self._validate is not None
+        state, settings = self.state, self.settings
+        self.average.before_validation()
+        started = time.monotonic()
+        metrics = self._validate(self.parameters.named(self.average.weights()), state.step)
+        seconds = time.monotonic() - started
+        if state.step == 0:
+            self._first_validation_seconds = seconds
+        self._metrics = {tag: value for tag, value in metrics.items() if math.isfinite(value)}
+        self.log.scalars(state.step, self.watch.seconds(), self._metrics)
+        gained = state.step > 0 and self._judge()
+        shown = "  ".join(f"{tag} {value:.4g}" for tag, value in self._metrics.items())
+        self.log.line(f"validation at step {state.step:,} ({seconds:.1f} s)  {shown}{'  (best)' if gained else ''}")
+        return gained
+
+    def _judge(self) -> bool:
+        """Compare with the best so far. A tie or NaN is no gain; where BLEU is 0 (no 4-gram), chrF decides."""
+        state, settings = self.state, self.settings
+        value = self._metrics.get(settings.stop_on) if settings.stop_on is not None else None
+        if value is None:
+            state.validations_without_gain += 1
+            return False
+        sign = 1.0 if settings.higher_is_better else -1.0
+        tie = self._metrics.get(str(settings.stop_on).replace("bleu", "chrf"), 0.0) if value == 0.0 else 0.0
+        best = state.best
+        if best is None or (sign * value, tie) > (sign * best["value"], best["tie"]):
+            state.best = {"value": value, "step": state.step, "tie": tie}
+            state.validations_without_gain = 0
+            return True
+        state.validations_without_gain += 1
+        return False
+
+    def save(self) -> None:
+        """Write a checkpoint; and the weights for `translate` where this step is the best, or none is known."""
+        state = self.state
+        averaged = self.average.weights()
+        if not (checkpoint.all_finite(self.parameters.master) and checkpoint.all_finite(averaged)):
+            raise TranslatorError(self._bad_weights())
+        state.seconds = self.watch.seconds()
+        state.pending = [(step, float(flag)) for step, flag in self._flags]
+        best_step = int(state.best["step"]) if state.best else None
+        tensors = {
+            "model": self.parameters.named(self.parameters.master),
+            "optimizer": self.optimizer.state(),
+        }
+        tensors |= {
+            f"average.{name}": self.parameters.named(buffer) for name, buffer in self.average.state().items()
+        }
+        content = {
+            **self.identity,
+            **{k: v for k, v in vars(state).items() if k != "step"},
+            "stream": self.stream.state(),
+            "sums": {**vars(self.sums), "values": self.sums.values.tolist()},
+            "metrics": dict(self._metrics),
+            "logs": self.log.positions(),
+        }
+        folder = checkpoint.save_checkpoint(
+            self.checkpoints, state.step, tensors, content, keep=self.settings.keep, best_step=best_step
+        )
+        self._saved_step = state.step
+        if best_step is None or best_step == state.step:
+            self._publish(self.parameters.named(averaged), state.step, self._metrics)
+        logger.debug("saved %s", folder)
+
+    def load(self, loaded: checkpoint.Checkpoint) -> None:
+        """Continue from a verified checkpoint: tensors, position, counters and log files."""
+        saved = loaded.state
+        parts = loaded.tensors
+        self.parameters.fill(self.parameters.master, parts["model"])
+        self.parameters.publish()
+        self.optimizer.load_state(parts["optimizer"])
+        buffers = {}
+        for part in parts:
+            if part.startswith("average."):
+                flat = torch.zeros_like(self.parameters.master)
+                self.parameters.fill(flat, parts[part])
+                buffers[part.removeprefix("average.")] = flat
+        self.average.load_state(buffers)
+        fields = {name: saved[name] for name in vars(State()) if name != "step"}
+        self.state = State(step=loaded.step, **fields)
+        self.stream.seek(**saved["stream"])
+        sums = dict(saved["sums"])
+        self.sums = Sums(self._fresh_sums().values.copy_(torch.tensor(sums.pop("values"), dtype=torch.float64)), **sums)
+        self._flags = [(step, torch.tensor(flag)) for step, flag in self.state.pending]
+        self._metrics = saved["metrics"]
+        self._saved_step = loaded.step
+        self.log.rewind(saved["logs"])
+
+    def _save_run_state(self, name: str) -> None:
+        state = self.state
+        if name == "running" and state.step % self.settings.log_every:
+            return
+        best = state.best and {"metric": self.settings.stop_on, "value": state.best["value"], "step": state.best["step"]}
+        self.log.save_state(
+            {
+                "state": name,
+                "step": state.step,
+                "total_steps": state.total_steps,
+                "best": best,
+                "seconds": round(self.watch.seconds(), 1),
+            }
+        )
+
+    # ------------------------------------------------------------------ faults and signals
+
+    def _read_flags(self) -> None:
+        """Read which of the last steps were left out; adapt the loss scale; stop after too many in a row."""
+        state, flags = self.state, self._flags
+        self._flags = []
+        if not flags:
+            return
+        values = torch.stack([flag.to(self.device) for _, flag in flags]).tolist()
+        scaled = self.settings.loss_scale != 1.0
+        for (step, _), skipped in zip(flags, values, strict=True):
+            if not skipped:
+                state.bad_steps = 0
+                state.good_steps += 1
+                if scaled and state.good_steps % GROW_SCALE_AFTER == 0:
+                    state.loss_scale *= 2
+                continue
+            state.bad_steps += 1
+            state.good_steps = 0
+            if scaled and state.loss_scale > 1:
+                state.loss_scale = max(1.0, state.loss_scale / 2)
+            else:
+                self.log.line(f"step {step:,}: the loss or a gradient is not finite; the step was left out")
+        if state.bad_steps >= self.settings.max_bad_steps:
+            raise TranslatorError(self._bad_weights())
+
+    def _bad_weights(self) -> str:
+        position = self.stream.state()
+        newest = checkpoint.list_checkpoints(self.checkpoints)
+        good = f"The last good checkpoint is {newest[-1]}" if newest else "No checkpoint was written yet"
+        return (
+            f"The loss, a gradient or a weight is not finite at step {self.state.step} (epoch {position['epoch']}, "
+            f"batch {position['batch']}); training stopped. {good}; lower optim.learning_rate, or use "
+            "device.precision=float32, and resume."
+        )
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """SIGINT and SIGTERM let the step end; a second SIGINT leaves at once."""
+
+        def remember(number: int, frame: FrameType | None) -> None:
+            if self._signal is not None and number == signal.SIGINT:
+                raise KeyboardInterrupt
+            self._signal = number
+            self.log.line(f"{signal.Signals(number).name}: the step ends, then a checkpoint is written ...")
+
+        previous = {number: signal.signal(number, remember) for number in EXIT_STATUS}
+        try:
+            yield
+        finally:
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+
+
+def step_seed(seed: int, step: int, micro_batch: int) -> int:
+    """A seed for the random numbers of one micro-batch, well mixed so that neighbours share nothing."""
+    digest = hashlib.blake2b(f"{seed}/{step}/{micro_batch}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") >> 1
+
+
+def perplexity(nll: float) -> float:
+    """exp of the mean negative log-likelihood in nats; infinity where that overflows."""
+    return math.exp(nll) if nll < 700 else math.inf
