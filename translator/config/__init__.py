@@ -1,0 +1,52 @@
+"""The configuration of a run: fields -> reading -> loading -> Config; and what resuming needs of it."""
+
+from typing import Any
+
+from translator.config.checks import StopRule, stop_rule, unused_settings, validation_sets
+from translator.config.fields import (
+    BatchConfig,
+    Config,
+    CorpusConfig,
+    DecodeConfig,
+    DeviceConfig,
+    Files,
+    Filters,
+    ModelConfig,
+    OptimConfig,
+    Split,
+    TokenizerConfig,
+    TrainConfig,
+)
+from translator.config.loading import load_config
+from translator.config.resuming import Change, diff_for_resume, dump_config, flat_settings, resolve
+
+__all__ = [
+    "BatchConfig",
+    "Change",
+    "Config",
+    "CorpusConfig",
+    "DecodeConfig",
+    "DeviceConfig",
+    "Files",
+    "Filters",
+    "ModelConfig",
+    "OptimConfig",
+    "Split",
+    "StopRule",
+    "TokenizerConfig",
+    "TrainConfig",
+    "diff_for_resume",
+    "dump_config",
+    "flat_settings",
+    "json_schema",
+    "load_config",
+    "resolve",
+    "stop_rule",
+    "unused_settings",
+    "validation_sets",
+]
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON schema of a config file, from which editors complete and check the YAML."""
+    return Config.model_json_schema()

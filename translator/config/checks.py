@@ -1,0 +1,135 @@
+"""Settings of different sections that contradict each other, or that have no effect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:  # fields imports this module, so that a Config made by hand is checked too
+    from translator.config.fields import Config, Problem
+
+LOWER_IS_BETTER = {"loss": True, "perplexity": True, "accuracy": False, "bleu": False, "chrf": False,
+                   "ter": True, "cer": True, "wer": True}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class StopRule:
+    """Which number decides which weights are best: metric `metric` of validation set `set`."""
+
+    set: str
+    metric: str
+    direction: Literal["min", "max"]
+
+
+def validation_sets(config: Config) -> list[str]:
+    """Names of the validation sets; the first is the one that decides."""
+    if config.corpus.valid:
+        return list(config.corpus.valid)
+    return ["valid"] if config.corpus.split is not None and config.corpus.split.valid > 0 else []
+
+
+def stop_rule(config: Config) -> StopRule | None:
+    """The rule that `train.stop_on` names, or None when there is nothing to validate on."""
+    rule = _parse_stop_on(config)
+    return rule if isinstance(rule, StopRule) else None
+
+
+def _parse_stop_on(config: Config) -> StopRule | str | None:
+    """The rule, a sentence about what is wrong with it, or None."""
+    sets, text = validation_sets(config), config.train.stop_on
+    if text is None:
+        return None
+    if not sets:
+        if text == "valid/bleu":  # the default: nothing to decide, nothing to refuse
+            return None
+        return f"{text} needs a validation set; give corpus.valid or corpus.split, or set it to null"
+    *way, metric = text.split("/")
+    if way and way[0] == "valid" and len(way) == 2:  # the tag of TensorBoard, valid/SET/METRIC
+        way = way[1:]
+    name = way[0] if way else sets[0]
+    if name == "valid" and "valid" not in sets:
+        name = sets[0]
+    if len(way) > 1 or name not in sets or not metric:
+        return f"{text} names no validation set; allowed: SET/METRIC with SET one of {', '.join(sets)}"
+    direction = config.train.stop_direction
+    if metric in LOWER_IS_BETTER:
+        known: Literal["min", "max"] = "min" if LOWER_IS_BETTER[metric] else "max"
+        if direction not in (None, known):
+            return f"{text} with train.stop_direction {direction}: {metric} is better {known}; remove the direction"
+        direction = known
+    if direction is None:
+        return f"{metric} is no metric known here ({', '.join(LOWER_IS_BETTER)}); set train.stop_direction to min or max"
+    return StopRule(name, metric, direction)
+
+
+def problems_between_sections(config: Config) -> list[Problem]:
+    """Settings of different sections that cannot stand together."""
+    found: list[Problem] = []
+    max_tokens = config.corpus.filters.max_tokens
+    if config.model.share_embeddings == "all" and not config.tokenizer.shared:
+        found.append(
+            (
+                ("model.share_embeddings", "tokenizer.shared"),
+                "all needs one vocabulary, but tokenizer.shared is false; set it to target or none",
+            )
+        )
+    if max_tokens + 1 > config.batch.tokens:
+        found.append(
+            (
+                ("batch.tokens", "corpus.filters.max_tokens"),
+                f"{config.batch.tokens} is too small for one pair of corpus.filters.max_tokens: {max_tokens}"
+                f" and an end mark; raise it to {max_tokens + 1} at least, or lower max_tokens",
+            )
+        )
+    if config.model.positions == "learned" and config.model.max_positions < max_tokens + 2:
+        found.append(
+            (
+                ("model.max_positions", "model.positions", "corpus.filters.max_tokens"),
+                f"{config.model.max_positions} is too small for corpus.filters.max_tokens: {max_tokens}"
+                f" and the marks of begin and end; raise it to {max_tokens + 2} at least",
+            )
+        )
+    if isinstance(wrong := _parse_stop_on(config), str):
+        found.append((("train.stop_on", "train.stop_direction", "corpus.valid", "corpus.split"), wrong))
+    return found
+
+
+def unused_settings(config: Config) -> list[str]:
+    """Sentences about settings the user wrote that change nothing in this run."""
+    optim, model, decode = config.optim, config.model, config.decode
+    no_validation = not validation_sets(config)
+    conditions: list[tuple[str, bool, str]] = [
+        ("tokenizer.dropout_samples", config.tokenizer.dropout == 0, "tokenizer.dropout is 0"),
+        ("tokenizer.vocab_size", config.tokenizer.kind == "character" and config.tokenizer.vocab_size == "auto",
+         "characters need no size unless it is a limit"),
+        ("model.max_positions", model.positions != "learned", f"model.positions is {model.positions}"),
+        ("optim.average_decay", optim.average != "ema", f"optim.average is {optim.average}"),
+        ("optim.average_last", optim.average != "last", f"optim.average is {optim.average}"),
+        ("optim.warmup_steps", optim.schedule == "constant" and optim.warmup_steps == 0, ""),
+        ("decode.length_penalty", decode.beam_size == 1, "decode.beam_size is 1 (greedy)"),
+        ("device.threads", config.device.kind in ("cuda", "mps"), f"device.kind is {config.device.kind}"),
+        ("train.patience", no_validation or config.train.stop_on is None, "nothing is validated or watched"),
+        ("train.validate_every", no_validation, "there is no validation set"),
+        ("train.validate_first", no_validation, "there is no validation set"),
+        ("train.samples", no_validation, "there is no validation set"),
+        ("train.stop_direction", config.train.stop_on is None, "train.stop_on is null"),
+    ]  # fmt: skip
+    written = set_keys(config)
+    said = [f"{key} has no effect: {reason}" for key, holds, reason in conditions if holds and key in written]
+    steps = config.train.steps
+    if steps is not None and optim.warmup_steps > steps:
+        said.append(
+            f"optim.warmup_steps ({optim.warmup_steps}) is more than train.steps ({steps}):"
+            " the learning rate never reaches its peak"
+        )
+    return said
+
+
+def set_keys(config: Config) -> set[str]:
+    """Dotted keys of the sections that were written by the user rather than left at their defaults."""
+    return {
+        f"{section}.{key}"
+        for section in config.model_fields_set
+        if hasattr(config, section) and hasattr(getattr(config, section), "model_fields_set")
+        for key in getattr(config, section).model_fields_set
+    }
