@@ -1,0 +1,152 @@
+"""Checkpoints: whole or absent, verified, pruned; nothing unsafe is read."""
+
+import json
+import logging
+import os
+import pickle
+from pathlib import Path
+
+import pytest
+import torch
+
+from translator import checkpoint
+from translator.errors import CheckpointError
+
+STATE = {"stream": {"epoch": 0, "batch": 3}}
+
+
+def save(folder: Path, step: int, *, keep: int = 3, best: int | None = None) -> Path:
+    tensors = {
+        "model": {"weight": torch.full((4, 3), float(step))},
+        "optimizer": {"exp_avg.weight": torch.zeros(4, 3), "updates": torch.tensor([float(step)])},
+    }
+    return checkpoint.save_checkpoint(folder, step, tensors, STATE, keep=keep, best_step=best)
+
+
+def test_comes_back_as_it_was_saved(tmp_path: Path) -> None:
+    save(tmp_path, 5)
+    loaded = checkpoint.load_newest(tmp_path)
+    assert loaded is not None
+    assert loaded.step == 5
+    assert loaded.state["stream"] == {"epoch": 0, "batch": 3}
+    assert torch.equal(loaded.tensors["model"]["weight"], torch.full((4, 3), 5.0))
+    assert (tmp_path / "newest").read_text() == "step-00000005\n"
+
+
+def test_keeps_the_newest_and_the_best(tmp_path: Path) -> None:
+    for step in range(1, 7):
+        save(tmp_path, step, keep=2, best=min(step, 2))
+    assert [p.name for p in checkpoint.list_checkpoints(tmp_path)] == [
+        "step-00000002",
+        "step-00000005",
+        "step-00000006",
+    ]
+    assert (tmp_path / "best").read_text() == "step-00000002\n"
+
+
+FILES = ["model.safetensors", "optimizer.safetensors", "state.json", "checksums.json"]
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "missing", "empty"])
+def test_a_damaged_file_is_named_and_the_checkpoint_before_it_used(
+    tmp_path: Path, name: str, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    save(tmp_path, 1)
+    file = save(tmp_path, 2) / name
+    data = bytearray(file.read_bytes())
+    if damage == "missing":
+        file.unlink()
+    elif damage == "flipped":
+        data[len(data) // 2] ^= 0xFF
+        file.write_bytes(data)
+    else:
+        file.write_bytes(data[: len(data) // 2 if damage == "truncated" else 0])
+    with caplog.at_level(logging.WARNING):
+        loaded = checkpoint.load_newest(tmp_path)
+    assert loaded is not None
+    assert loaded.step == 1
+    assert (name if name != "checksums.json" else "step-00000002") in caplog.text
+
+
+def test_all_damaged_is_an_error_and_none_is_none(tmp_path: Path) -> None:
+    assert checkpoint.load_newest(tmp_path) is None
+    (save(tmp_path, 1) / "model.safetensors").unlink()
+    with pytest.raises(CheckpointError, match="is whole"):
+        checkpoint.load_newest(tmp_path)
+
+
+def test_a_half_written_folder_is_never_taken_and_later_removed(tmp_path: Path) -> None:
+    save(tmp_path, 1)
+    (tmp_path / ".step-00000002").mkdir()
+    (tmp_path / ".step-00000002" / "model.safetensors").write_bytes(b"half")
+    loaded = checkpoint.load_newest(tmp_path)
+    assert loaded is not None
+    assert loaded.step == 1
+    save(tmp_path, 2)
+    assert not list(tmp_path.glob(".step-*"))
+
+
+def test_a_failed_write_leaves_the_older_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(tmp_path, 1)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoint, "save_file", full)
+    with pytest.raises(OSError, match="No space"):
+        save(tmp_path, 2)
+    assert [p.name for p in tmp_path.glob("*step*")] == ["step-00000001"]
+
+
+def test_everything_is_flushed_before_the_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    fsync, rename = os.fsync, Path.rename
+    monkeypatch.setattr(os, "fsync", lambda handle: (calls.append("fsync"), fsync(handle))[1])
+    monkeypatch.setattr(Path, "rename", lambda self, to: (calls.append("rename"), rename(self, to))[1])
+    save(tmp_path, 1)
+    assert calls.index("rename") >= 8  # four files and their folder entries
+    assert "fsync" in calls[calls.index("rename") + 1 :]
+
+
+class Bomb:
+    """Unpickling it makes a file."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, (str(self.marker),)
+
+
+def test_a_pickle_is_refused_and_never_run(tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    file = tmp_path / "model.safetensors"
+    file.write_bytes(pickle.dumps(Bomb(marker)))
+    with pytest.raises(CheckpointError, match="not a safe checkpoint"):
+        checkpoint.load_tensors(file)
+    assert not marker.exists()
+
+
+def test_another_format_is_refused_by_name(tmp_path: Path) -> None:
+    folder = save(tmp_path, 1)
+    state = json.loads((folder / "state.json").read_text())
+    state["format_version"] = 99
+    (folder / "state.json").write_text(json.dumps(state))
+    sums = json.loads((folder / "checksums.json").read_text())
+    sums["state.json"] = {
+        "sha256": checkpoint.sha256_file(folder / "state.json"),
+        "bytes": (folder / "state.json").stat().st_size,
+    }
+    (folder / "checksums.json").write_text(json.dumps(sums))
+    with pytest.raises(CheckpointError, match="format 99"):
+        checkpoint.load_checkpoint(folder)
+
+
+def test_a_checksum_list_cannot_point_outside_its_folder(tmp_path: Path) -> None:
+    folder = save(tmp_path, 1)
+    sums = json.loads((folder / "checksums.json").read_text())
+    sums["../newest"] = {"sha256": "0", "bytes": 14}
+    (folder / "checksums.json").write_text(json.dumps(sums))
+    with pytest.raises(CheckpointError, match="not a file of this folder"):
+        checkpoint.load_checkpoint(folder)

@@ -1,0 +1,44 @@
+"""Log files: what is written, and that a rewound log holds nothing twice."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from translator.log import RunLog
+
+
+def points(folder: Path) -> list[tuple[int, float]]:
+    events = EventAccumulator(str(folder), size_guidance={"scalars": 0})
+    events.Reload()
+    return [(event.step, round(event.value, 3)) for event in events.Scalars("train/loss")]
+
+
+def test_metrics_go_to_the_file_and_to_tensorboard(tmp_path: Path) -> None:
+    log = RunLog(tmp_path)
+    log.scalars(5, 1.23456, {"train/loss": 3.25})
+    log.close()
+    assert json.loads((tmp_path / "metrics.jsonl").read_text()) == {"step": 5, "seconds": 1.235, "train/loss": 3.25}
+    assert points(tmp_path) == [(5, 3.25)]
+
+
+def test_after_a_rewind_nothing_stands_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = RunLog(tmp_path)
+    for step in (1, 2, 3):
+        log.scalars(step, 0.0, {"train/loss": float(step)})
+        log.line(f"step {step}")
+        if step == 2:
+            positions = log.positions()
+    log.close()  # a killed run: step 3 was logged but not saved
+    for value in (30.0, 31.0):  # and the next job is killed as well
+        again = RunLog(tmp_path)
+        again.rewind(positions)
+        again.scalars(3, 0.0, {"train/loss": value})
+        again.line("step 3")
+        again.close()
+    assert points(tmp_path) == [(1, 1.0), (2, 2.0), (3, 31.0)]
+    assert (tmp_path / "train.log").read_text().splitlines() == ["step 1", "step 2", "step 3"]
+    steps = [json.loads(line)["step"] for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert steps == [1, 2, 3]
+    assert capsys.readouterr().out == ""  # standard output stays free
