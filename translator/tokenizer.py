@@ -1,0 +1,414 @@
+"""Text to token ids and back: train, save, load, encode, decode.
+
+Every kind normalises first: lower case if asked, Unicode NFC, each run of blanks, tabs and line separators
+folded to one space, ends trimmed. Subwords and words mark the start of a word with U+2581 in place of the space
+and let each punctuation mark stand alone, so that spaces can be restored exactly; a U+2581 in the text itself
+becomes `_`. `decode(encode(text))` is the normalised text wherever nothing is unknown.
+
+- bpe (Sennrich et al. 2016, section 3.2) and unigram (Kudo 2018, section 3): with a token for each of the 256
+  bytes, so that nothing is ever unknown. The rarest characters are left to the bytes.
+- word: what stands between spaces and punctuation marks, and each mark.
+- character: each code point is a token, the space too.
+
+The four special tokens are entries of the vocabulary but are never recognised inside text: what looks like one,
+or like a byte token, is cut at its brackets as any other text.
+"""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import tokenizers
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
+
+from translator.errors import CheckpointError, ConfigError
+from translator.files import write_atomic
+
+SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")
+BYTE_TOKENS = tuple(f"<0x{byte:02X}>" for byte in range(256))
+KINDS = ("bpe", "unigram", "word", "character")
+MARKER = "\u2581"
+
+# Characters outside the most frequent 99.99 % of the text are spelt in bytes (the idea of SentencePiece's
+# character coverage): each would take an entry and hardly ever be seen in training.
+_CHARACTER_COVERAGE = 0.9999
+# At most this share of the learned pieces may be single characters, so that there is room to merge them.
+_ALPHABET_SHARE = 0.75
+# Subwords hardly change beyond this many pairs; a larger corpus is sampled evenly to save time.
+_MAX_TRAINING_PAIRS = 1_000_000
+_BLANKS = r"[ \t\n\x0b\x0c\r\x1c-\x1f\x{85}\x{2028}\x{2029}]+"
+_LINE_BREAKS = re.compile("[\n\x0b\x0c\r\x1c-\x1e\x85\u2028\u2029]")
+_BATCH_LINES = 1000
+
+
+class TokenizerSettings(Protocol):
+    """What training needs to know; `config.tokenizer` has these fields."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def vocab_size(self) -> int | str: ...
+    @property
+    def shared(self) -> bool: ...
+    @property
+    def min_frequency(self) -> int: ...
+    @property
+    def split_digits(self) -> bool: ...
+    @property
+    def lowercase(self) -> bool: ...
+
+
+class PairTable(Protocol):
+    """The part of `datasets.Dataset` that is used here: columns `source` and `target`, read in pieces."""
+
+    def __len__(self) -> int: ...
+    def iter(self, batch_size: int) -> Iterator[Any]: ...
+
+
+class Tokenizer:
+    """A trained tokenizer. Token ids are without special tokens on the way in and out."""
+
+    pad_id, bos_id, eos_id, unk_id = range(4)
+
+    def __init__(self, inner: tokenizers.Tokenizer, *, asked_vocab_size: int | None = None) -> None:
+        # Should a caller add special tokens to the inner tokenizer, they must not be found in text either.
+        inner.encode_special_tokens = True
+        self._inner = inner
+        self.asked_vocab_size = asked_vocab_size
+        description = json.loads(inner.to_str())
+        canonical = json.dumps(description, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        self.fingerprint: str = hashlib.sha256(canonical.encode()).hexdigest()
+        model = description["model"]
+        character_level = model["type"] == "BPE" and not model["byte_fallback"]
+        self.kind: str = (
+            "character"
+            if character_level
+            else {"BPE": "bpe", "Unigram": "unigram", "WordLevel": "word"}[model["type"]]
+        )
+        self.vocab_size: int = inner.get_vocab_size()
+
+    @staticmethod
+    def train(
+        lines: Iterable[str],
+        *,
+        kind: str = "bpe",
+        vocab_size: int = 8000,
+        min_frequency: int = 1,
+        split_digits: bool = False,
+        lowercase: bool = False,
+    ) -> "Tokenizer":
+        """Learn a vocabulary of at most `vocab_size` entries, special and byte tokens included.
+
+        `lines` is read twice (a one-shot iterator is kept in memory for that). The same lines give the same
+        tokenizer, except for `unigram`, whose scores differ in the last digits from one training to the next.
+
+        Raises:
+            ConfigError: the size leaves no room for the tokens that must be there, or the kind is unknown.
+        """
+        if kind not in KINDS:
+            raise ConfigError(f"tokenizer.kind is {kind!r}; choose one of {', '.join(KINDS)}")
+        base = len(SPECIAL_TOKENS) + (len(BYTE_TOKENS) if kind in ("bpe", "unigram") else 0)
+        room = vocab_size - base
+        if room < 16:
+            raise ConfigError(
+                f"tokenizer.vocab_size is {vocab_size}, but the kind {kind} needs {base} entries for special"
+                f"{' and byte' if base > len(SPECIAL_TOKENS) else ''} tokens and at least 16 to learn: "
+                f"ask for {base + 16} or more"
+            )
+        if iter(lines) is lines:
+            lines = list(lines)
+        normalizer = _normalizer(lowercase=lowercase, marked=kind != "character")
+        pre_tokenizer = _pre_tokenizer(split_digits=split_digits)
+        if kind == "word":
+            model: Any = _train_words(_normalised(lines, normalizer), pre_tokenizer, room, min_frequency)
+        else:
+            counts = _count_characters(_normalised(lines, normalizer))
+            if kind == "character":
+                model = _character_model(counts, room, min_frequency)
+            else:
+                rare = _rare_characters(counts, room)
+                # A blank in place of a rare character keeps pieces from growing across it.
+                text = (line.translate(rare) for line in _normalised(lines, normalizer))
+                train = _train_bpe if kind == "bpe" else _train_unigram
+                model = train(text, pre_tokenizer, room, min_frequency)
+        inner = tokenizers.Tokenizer(model)
+        inner.normalizer = normalizer
+        if kind != "character":
+            inner.pre_tokenizer = pre_tokenizer
+        inner.decoder = _decoder(kind)
+        return Tokenizer(inner, asked_vocab_size=vocab_size)
+
+    @staticmethod
+    def load(path: Path) -> "Tokenizer":
+        """Read a file written by `save`.
+
+        Raises:
+            CheckpointError: the file is missing, damaged, or not made by this program.
+        """
+        try:
+            return Tokenizer._from_json(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise CheckpointError(f"{path}: the tokenizer cannot be read ({error.strerror})") from error
+        except Exception as error:  # the library raises bare Exception for a malformed file
+            raise CheckpointError(
+                f"{path}: this is not a whole tokenizer file of this program ({error}); "
+                "copy it again from the weights folder it belongs to"
+            ) from error
+
+    @staticmethod
+    def _from_json(text: str) -> "Tokenizer":
+        inner = tokenizers.Tokenizer.from_str(text)
+        found = tuple(inner.id_to_token(i) for i in range(len(SPECIAL_TOKENS)))
+        if found != SPECIAL_TOKENS:
+            raise ValueError(f"its first entries are {found}, not {SPECIAL_TOKENS}")
+        return Tokenizer(inner)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Tokenizer._from_json, (self._inner.to_str(),)
+
+    def save(self, path: Path) -> None:
+        """Write the tokenizer to `path` in the JSON form of the `tokenizers` library."""
+        write_atomic(path, self._inner.to_str(pretty=True) + "\n")
+
+    def description(self) -> dict[str, Any]:
+        """The content of the tokenizer file."""
+        description: dict[str, Any] = json.loads(self._inner.to_str())
+        return description
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of `text`, without special tokens."""
+        return self.encode_batch([text])[0]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Token ids of each text, without special tokens. Uses all cores for many texts."""
+        encodings = self._inner.encode_batch_fast([_well_formed(text) for text in texts])
+        return [encoding.ids for encoding in encodings]
+
+    def encode_words(self, texts: Sequence[str]) -> list[tuple[list[int], list[int]]]:
+        """For each text its token ids, and for each token the number of the word (pre-token) it is part of."""
+        encodings = self._inner.encode_batch_fast([_well_formed(text) for text in texts])
+        return [(encoding.ids, [word or 0 for word in encoding.word_ids]) for encoding in encodings]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """One line of text. Pad, bos and eos are left out; an unknown token is shown as `<unk>`."""
+        tokens = self.tokens([i for i in ids if i not in (self.pad_id, self.bos_id, self.eos_id)])
+        if self.kind == "word":  # the unknown word has swallowed the marker before it
+            tokens = [MARKER + token if token == SPECIAL_TOKENS[self.unk_id] else token for token in tokens]
+        text: str = self._inner.decoder.decode(tokens) if tokens else ""
+        # Byte tokens can spell a line break, which training text never holds; one line must stay one line.
+        return _LINE_BREAKS.sub(" ", text)
+
+    def decode_batch(self, sequences: Iterable[Sequence[int]]) -> list[str]:
+        """One line of text for each sequence of token ids."""
+        return [self.decode(ids) for ids in sequences]
+
+    def tokens(self, ids: Sequence[int]) -> list[str]:
+        """The vocabulary entry of each id, special tokens included."""
+        tokens = []
+        for i in ids:
+            token = self._inner.id_to_token(int(i))
+            if token is None:
+                raise ValueError(f"token id {i} is outside the vocabulary of {self.vocab_size}")
+            tokens.append(token)
+        return tokens
+
+    def normalise(self, text: str) -> str:
+        """`text` as the tokenizer sees it, before it is cut: what `decode(encode(text))` gives back."""
+        normalised: str = self._inner.normalizer.normalize_str(_well_formed(text))
+        return normalised
+
+    def unknown_rate(self, lines: Iterable[str]) -> float:
+        """Share of the tokens of `lines` that are unknown, 0 to 1 (0 for no tokens)."""
+        num_tokens = num_unknown = 0
+        for batch in _batched(lines):
+            for ids in self.encode_batch(batch):
+                num_tokens += len(ids)
+                num_unknown += ids.count(self.unk_id)
+        return num_unknown / max(num_tokens, 1)
+
+
+def auto_vocab_size(num_pairs: int, kind: str) -> int:
+    """Vocabulary size for a corpus of `num_pairs` pairs.
+
+    Little data want few entries, each seen often enough to be learned (Gowda and May 2020). The size grows with
+    the square root of the corpus, about as the number of word forms does (Heaps' law); 8,000 at 29,000 pairs is
+    a rule of thumb for short sentences, not a measured optimum. For characters it is a ceiling, which most
+    alphabets stay far under.
+    """
+    if kind == "character":
+        return 4000
+    scale, low, high = (16000, 2000, 64000) if kind == "word" else (8000, 1000, 32000)
+    size = scale * (num_pairs / 29000) ** 0.5
+    return int(min(max(round(size / 8) * 8, low), high))
+
+
+def train_tokenizers(pairs: PairTable, settings: TokenizerSettings) -> tuple[Tokenizer, Tokenizer]:
+    """Source and target tokenizer for the training pairs; one and the same object when shared."""
+    if isinstance(settings.vocab_size, int):
+        vocab_size = settings.vocab_size
+    else:
+        vocab_size = auto_vocab_size(len(pairs), settings.kind)
+
+    def train(*columns: str) -> Tokenizer:
+        return Tokenizer.train(
+            _ColumnLines(pairs, columns),
+            kind=settings.kind,
+            vocab_size=vocab_size,
+            min_frequency=settings.min_frequency,
+            split_digits=settings.split_digits,
+            lowercase=settings.lowercase,
+        )
+
+    if settings.shared:
+        both = train("source", "target")
+        return both, both
+    return train("source"), train("target")
+
+
+class _ColumnLines:
+    """The texts of some columns, read in pieces and as often as needed; every n-th row of a large table."""
+
+    def __init__(self, pairs: PairTable, columns: tuple[str, ...]) -> None:
+        self._pairs, self._columns = pairs, columns
+        self._stride = -(-len(pairs) // _MAX_TRAINING_PAIRS) or 1
+
+    def __iter__(self) -> Iterator[str]:
+        start = 0
+        for batch in self._pairs.iter(_BATCH_LINES):
+            num_rows = len(batch[self._columns[0]])
+            first = -start % self._stride
+            for column in self._columns:
+                yield from batch[column][first :: self._stride]
+            start += num_rows
+
+
+def _normalizer(*, lowercase: bool, marked: bool) -> normalizers.Normalizer:
+    steps = [
+        *([normalizers.Lowercase()] if lowercase else []),
+        normalizers.NFC(),
+        normalizers.Replace(Regex(_BLANKS), " "),
+        normalizers.Strip(),
+        *([normalizers.Replace(MARKER, "_")] if marked else []),
+    ]
+    return normalizers.Sequence(steps)
+
+
+def _pre_tokenizer(*, split_digits: bool) -> pre_tokenizers.PreTokenizer:
+    steps = [
+        pre_tokenizers.Metaspace(replacement=MARKER, prepend_scheme="always"),
+        pre_tokenizers.Punctuation("isolated"),
+        *([pre_tokenizers.Digits(individual_digits=True)] if split_digits else []),
+    ]
+    return pre_tokenizers.Sequence(steps)
+
+
+def _decoder(kind: str) -> decoders.Decoder:
+    if kind == "character":
+        return decoders.Fuse()
+    return decoders.Sequence(
+        [decoders.Replace(MARKER, " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+
+
+def _train_raw(
+    model: Any, trainer: Any, lines: Iterable[str], pre_tokenizer: pre_tokenizers.PreTokenizer
+) -> dict[str, Any]:
+    """Train a bare model on normalised lines and return its description."""
+    raw = tokenizers.Tokenizer(model)
+    raw.pre_tokenizer = pre_tokenizer
+    raw.train_from_iterator(lines, trainer)
+    description: dict[str, Any] = json.loads(raw.to_str())["model"]
+    return description
+
+
+def _train_bpe(
+    lines: Iterable[str], pre_tokenizer: pre_tokenizers.PreTokenizer, room: int, min_frequency: int
+) -> models.BPE:
+    trainer = trainers.BpeTrainer(vocab_size=room, min_frequency=min_frequency, show_progress=False)
+    raw = _train_raw(models.BPE(), trainer, lines, pre_tokenizer)
+    vocabulary = _numbered(BYTE_TOKENS, sorted(raw["vocab"], key=raw["vocab"].__getitem__))
+    merges = [(left, right) for left, right in raw["merges"]]
+    return models.BPE(vocabulary, merges, unk_token=SPECIAL_TOKENS[3], byte_fallback=True)
+
+
+def _train_unigram(
+    lines: Iterable[str], pre_tokenizer: pre_tokenizers.PreTokenizer, room: int, min_frequency: int
+) -> models.Unigram:
+    unknown = SPECIAL_TOKENS[3]
+    trainer = trainers.UnigramTrainer(
+        vocab_size=room + 1, show_progress=False, special_tokens=[unknown], unk_token=unknown
+    )
+    raw = _train_raw(models.Unigram(), trainer, lines, pre_tokenizer)
+    # The library reads a number back exactly only if it is short; six decimals are beyond what a score means.
+    pieces = [(piece, round(score, 6)) for piece, score in raw["vocab"] if piece != unknown]
+    # Special and byte tokens hold brackets, which are cut from what is between them: no text matches.
+    lowest = min((score for _, score in pieces), default=0.0) - 10
+    fixed = [(token, lowest) for token in (*SPECIAL_TOKENS, *BYTE_TOKENS)]
+    return models.Unigram([*fixed, *pieces], unk_id=3, byte_fallback=True)
+
+
+def _train_words(
+    lines: Iterable[str], pre_tokenizer: pre_tokenizers.PreTokenizer, room: int, min_frequency: int
+) -> models.WordLevel:
+    trainer = trainers.WordLevelTrainer(vocab_size=room, min_frequency=min_frequency, show_progress=False)
+    raw = _train_raw(models.WordLevel(), trainer, lines, pre_tokenizer)
+    words = sorted(raw["vocab"], key=raw["vocab"].__getitem__)
+    return models.WordLevel(_numbered(words), unk_token=SPECIAL_TOKENS[3])
+
+
+def _character_model(counts: Counter[str], room: int, min_frequency: int) -> models.BPE:
+    """Subwords without a merge: each character by itself, an unknown one as one unknown token."""
+    characters = [c for c in _by_frequency(counts) if counts[c] >= min_frequency][:room]
+    return models.BPE(_numbered(characters), [], unk_token=SPECIAL_TOKENS[3], byte_fallback=False)
+
+
+def _numbered(*groups: Iterable[str]) -> dict[str, int]:
+    tokens = [*SPECIAL_TOKENS, *(token for group in groups for token in group)]
+    return {token: i for i, token in enumerate(tokens)}
+
+
+def _count_characters(lines: Iterable[str]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for batch in _batched(lines):
+        counts.update("".join(batch))
+    return counts
+
+
+def _by_frequency(counts: Counter[str]) -> list[str]:
+    return sorted(counts, key=lambda character: (-counts[character], character))
+
+
+def _rare_characters(counts: Counter[str], room: int) -> dict[int, str]:
+    """Translation table (code point to blank) of the characters that get no entry of their own."""
+    ordered = [character for character in _by_frequency(counts) if character != " "]
+    total, seen, kept = counts.total(), 0, 0
+    limit = max(int(room * _ALPHABET_SHARE), 1) - 1  # one entry is the marker's
+    while kept < min(limit, len(ordered)) and seen <= _CHARACTER_COVERAGE * total:
+        seen += counts[ordered[kept]]
+        kept += 1
+    return {ord(character): " " for character in ordered[kept:]}
+
+
+def _normalised(lines: Iterable[str], normalizer: normalizers.Normalizer) -> Iterator[str]:
+    for line in lines:
+        yield normalizer.normalize_str(_well_formed(line))
+
+
+def _well_formed(text: str) -> str:
+    """`text` with lone surrogates, which JSON escapes can spell and UTF-8 cannot, replaced by `?`."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _batched(lines: Iterable[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    for line in lines:
+        batch.append(line)
+        if len(batch) == _BATCH_LINES:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
