@@ -13,6 +13,7 @@ import contextlib
 import difflib
 import errno
 import importlib
+import logging
 import os
 import signal
 import sys
@@ -41,15 +42,23 @@ _OVERRIDES_HELP = "settings in the words of the configuration, such as train.ste
 _MODEL_HELP = "name of a folder under weights/, or path of such a folder (default: the newest)"
 
 
-def _formatter(prog: str) -> argparse.HelpFormatter:
-    return argparse.RawDescriptionHelpFormatter(prog, max_help_position=30)
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Keeps line breaks, and lists commands without the line that would stand above them."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=30)
+
+    def _format_action(self, action: argparse.Action) -> str:
+        if isinstance(action, argparse._SubParsersAction):
+            return "".join(map(self._format_action, action._get_subactions()))
+        return super()._format_action(action)
 
 
 class _Parser(argparse.ArgumentParser):
     """An argument parser that takes no abbreviated options and keeps the line breaks of its texts."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(allow_abbrev=False, formatter_class=_formatter, **kwargs)
+        super().__init__(allow_abbrev=False, formatter_class=_Formatter, **kwargs)
 
     def option_names(self) -> list[str]:
         return [name for action in self._actions for name in action.option_strings]
@@ -64,7 +73,7 @@ def build_parser() -> _Parser:
         '      then:  translator translate "Where is the station?"',
     )
     parser.add_argument("--version", action="version", version=f"translator {__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    subparsers = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
 
     home = _Parser(add_help=False)
     home.add_argument(
@@ -309,6 +318,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(encoding="utf-8", newline="\n", errors="backslashreplace")
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)
+    logging.basicConfig(format="%(message)s", stream=sys.stderr)
+    logging.getLogger("translator").setLevel(logging.INFO)
     try:
         args = parse_arguments(sys.argv[1:] if argv is None else argv)
         module = importlib.import_module(f"translator.commands.{COMMANDS[args.command]}")

@@ -3,11 +3,12 @@
 import argparse
 import json
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from translator.commands.runs import refuse_unknown_run
-from translator.config import dump_config, json_schema, load_config
+from translator.config import dump_config, json_schema, load_config, unused_settings
 from translator.errors import TranslatorError
 
 OVERRIDE = re.compile(r"[A-Za-z_][\w.]*=")
@@ -55,5 +56,8 @@ def config(args: argparse.Namespace) -> int:
     if args.schema:
         print(json.dumps(json_schema(), indent=2, ensure_ascii=False))
         return 0
-    print(dump_config(load_config(*split_words(args.words))), end="")
+    resolved = load_config(*split_words(args.words))
+    for warning in unused_settings(resolved):
+        print(f"Warning: {warning}", file=sys.stderr)
+    print(dump_config(resolved), end="")
     return 0
