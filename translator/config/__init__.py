@@ -1,20 +1,21 @@
-"""The configuration of a run: fields -> reading -> loading -> Config; and what resuming needs of it."""
+"""The configuration of a run.
+
+`data` and `fields` hold the settings, `checks` what cannot stand together. A file goes through `reading`
+(YAML with line numbers), `keys` (unknown ones) and `loading` (overrides, paths, validation) into a frozen
+`Config`, with `explain` for the errors. `resuming` stores, compares and completes it.
+"""
 
 from typing import Any
 
 from translator.config.checks import StopRule, stop_rule, unused_settings, validation_sets
+from translator.config.data import CorpusConfig, Files, Filters, Split, TokenizerConfig
 from translator.config.fields import (
     BatchConfig,
     Config,
-    CorpusConfig,
     DecodeConfig,
     DeviceConfig,
-    Files,
-    Filters,
     ModelConfig,
     OptimConfig,
-    Split,
-    TokenizerConfig,
     TrainConfig,
 )
 from translator.config.loading import load_config

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from pydantic import BaseModel
+
 if TYPE_CHECKING:  # fields imports this module, so that a Config made by hand is checked too
-    from translator.config.fields import Config, Problem
+    from translator.config.base import Problem
+    from translator.config.fields import Config
 
 LOWER_IS_BETTER = {"loss": True, "perplexity": True, "accuracy": False, "bleu": False, "chrf": False,
                    "ter": True, "cer": True, "wer": True}  # fmt: skip
@@ -55,10 +58,11 @@ def _parse_stop_on(config: Config) -> StopRule | str | None:
     if metric in LOWER_IS_BETTER:
         known: Literal["min", "max"] = "min" if LOWER_IS_BETTER[metric] else "max"
         if direction not in (None, known):
-            return f"{text} with train.stop_direction {direction}: {metric} is better {known}; remove the direction"
+            return f"{text}: the best {metric} is the {known}, not the {direction}; remove stop_direction"
         direction = known
     if direction is None:
-        return f"{metric} is no metric known here ({', '.join(LOWER_IS_BETTER)}); set train.stop_direction to min or max"
+        known_metrics = ", ".join(LOWER_IS_BETTER)
+        return f"{metric} is not one of {known_metrics}; set train.stop_direction to min or max"
     return StopRule(name, metric, direction)
 
 
@@ -96,16 +100,17 @@ def problems_between_sections(config: Config) -> list[Problem]:
 
 def unused_settings(config: Config) -> list[str]:
     """Sentences about settings the user wrote that change nothing in this run."""
-    optim, model, decode = config.optim, config.model, config.decode
+    corpus, optim, model, decode = config.corpus, config.optim, config.model, config.decode
     no_validation = not validation_sets(config)
     conditions: list[tuple[str, bool, str]] = [
         ("tokenizer.dropout_samples", config.tokenizer.dropout == 0, "tokenizer.dropout is 0"),
-        ("tokenizer.vocab_size", config.tokenizer.kind == "character" and config.tokenizer.vocab_size == "auto",
-         "characters need no size unless it is a limit"),
         ("model.max_positions", model.positions != "learned", f"model.positions is {model.positions}"),
         ("optim.average_decay", optim.average != "ema", f"optim.average is {optim.average}"),
         ("optim.average_last", optim.average != "last", f"optim.average is {optim.average}"),
-        ("optim.warmup_steps", optim.schedule == "constant" and optim.warmup_steps == 0, ""),
+        ("optim.min_learning_rate", optim.schedule in ("vaswani", "constant"),
+         f"optim.schedule is {optim.schedule}"),
+        ("corpus.filters.drop_overlap", no_validation and not corpus.test and corpus.split is None,
+         "there is no validation or test set"),
         ("decode.length_penalty", decode.beam_size == 1, "decode.beam_size is 1 (greedy)"),
         ("device.threads", config.device.kind in ("cuda", "mps"), f"device.kind is {config.device.kind}"),
         ("train.patience", no_validation or config.train.stop_on is None, "nothing is validated or watched"),
@@ -114,7 +119,7 @@ def unused_settings(config: Config) -> list[str]:
         ("train.samples", no_validation, "there is no validation set"),
         ("train.stop_direction", config.train.stop_on is None, "train.stop_on is null"),
     ]  # fmt: skip
-    written = set_keys(config)
+    written = written_keys(config)
     said = [f"{key} has no effect: {reason}" for key, holds, reason in conditions if holds and key in written]
     steps = config.train.steps
     if steps is not None and optim.warmup_steps > steps:
@@ -122,14 +127,18 @@ def unused_settings(config: Config) -> list[str]:
             f"optim.warmup_steps ({optim.warmup_steps}) is more than train.steps ({steps}):"
             " the learning rate never reaches its peak"
         )
+    if no_validation:
+        said.append(
+            "there is no validation set, so the newest weights count as the best;"
+            " give corpus.valid, or corpus.split to take pairs from corpus.train"
+        )
     return said
 
 
-def set_keys(config: Config) -> set[str]:
-    """Dotted keys of the sections that were written by the user rather than left at their defaults."""
-    return {
-        f"{section}.{key}"
-        for section in config.model_fields_set
-        if hasattr(config, section) and hasattr(getattr(config, section), "model_fields_set")
-        for key in getattr(config, section).model_fields_set
-    }
+def written_keys(section: BaseModel, prefix: str = "") -> set[str]:
+    """Dotted keys that the user wrote, rather than left at their defaults."""
+    keys = set()
+    for key in section.model_fields_set:
+        value = getattr(section, key)
+        keys |= written_keys(value, f"{prefix}{key}.") if isinstance(value, BaseModel) else {f"{prefix}{key}"}
+    return keys

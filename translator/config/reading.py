@@ -1,7 +1,7 @@
 """YAML 1.2 text -> plain dicts, lists and scalars, with the place of every key.
 
-Built on the parser's events, so that nothing is guessed or constructed: only null, true, false, numbers, text,
-lists and mappings exist (`no` is text, `1e-3` a number), and each key keeps its line.
+Built on the parser's events, so that nothing is guessed or constructed: only null, true, false, numbers,
+text, lists and mappings exist (`no` is text, `1e-3` a number), and each key keeps its line.
 """
 
 import re
@@ -25,7 +25,7 @@ from ruamel.yaml.events import (
 
 from translator.errors import ConfigError
 
-Path_ = tuple[str | int, ...]
+Way = tuple[str | int, ...]
 """Way to a value from the top: ("model", "d_model") or ("corpus", "train", 0, "path")."""
 
 MAX_BYTES = 1_000_000
@@ -43,11 +43,15 @@ WORDS = {
 
 @dataclass
 class Tree:
-    """Values as written, where each key stands ("config.yaml:12"), and what is wrong with the YAML."""
+    """Values as written, where each key stands ("config.yaml:12"), and what is wrong with the YAML.
+
+    `unwritten` holds parts of ways that the user did not write: the 0 of a list that was given as one value.
+    """
 
     values: dict[str, Any]
-    places: dict[Path_, str] = field(default_factory=dict)
+    places: dict[Way, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    unwritten: set[Way] = field(default_factory=set)
 
 
 def plain_scalar(text: str) -> Any:
@@ -69,7 +73,7 @@ class _Builder:
     def __init__(self, events: Iterator[Event], name: str):
         self.events = events
         self.name = name
-        self.places: dict[Path_, str] = {}
+        self.places: dict[Way, str] = {}
         self.problems: list[str] = []
         self.anchors: dict[str, Any] = {}
         self.sizes: dict[str, int] = {}
@@ -83,20 +87,21 @@ class _Builder:
         if self.num_values > MAX_VALUES:
             raise ConfigError(f"{self.place(event)}: too many values for a config (over {MAX_VALUES:,})")
 
-    def value(self, event: Event, way: Path_) -> Any:
+    def value(self, event: Any, way: Way) -> Any:
+        """The value that begins with `event` (ruamel's class of events does not declare tag and anchor)."""
         if len(way) > MAX_DEPTH:
             raise ConfigError(f"{self.place(event)}: nested deeper than {MAX_DEPTH} levels")
         if isinstance(event, AliasEvent):
             if event.anchor not in self.sizes:
-                raise ConfigError(f"{self.place(event)}: *{event.anchor} stands inside what it repeats")
+                said = f"*{event.anchor} has no complete &{event.anchor} before it"
+                raise ConfigError(f"{self.place(event)}: {said}")
             self.count(self.sizes[event.anchor], event)
             return self.anchors[event.anchor]
         self.count(1, event)
         before = self.num_values
-        if getattr(event, "tag", None) is not None:
-            self.problems.append(
-                f"{self.place(event)}: the tag {event.tag} is not allowed; write plain text, numbers, lists or keys"
-            )
+        if event.tag is not None:
+            said = f"the tag {event.tag} is not allowed; write the value without it"
+            self.problems.append(f"{self.place(event)}: {said}")
         result: Any
         if isinstance(event, ScalarEvent):
             result = plain_scalar(event.value) if event.implicit[0] else event.value
@@ -112,7 +117,7 @@ class _Builder:
             self.sizes[event.anchor] = self.num_values - before + 1
         return result
 
-    def mapping(self, way: Path_) -> dict[str, Any]:
+    def mapping(self, way: Way) -> dict[str, Any]:
         result: dict[str, Any] = {}
         while not isinstance(event := next(self.events), MappingEndEvent):
             if not isinstance(event, ScalarEvent):
@@ -186,7 +191,7 @@ def read_file(path: Path) -> Tree:
 
 
 def read_override(text: str) -> tuple[tuple[str, ...], Any, list[str]]:
-    """`a.b.c=value` -> way, value, problems. A value in brackets or quotes is YAML, any other a plain scalar."""
+    """`a.b.c=value` -> way, value, problems. In brackets or quotes it is YAML, else a plain scalar."""
     key, equals, value_text = text.partition("=")
     way = tuple(key.strip().split("."))
     value_text = value_text.strip()

@@ -9,10 +9,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from translator.config.fields import Config, Files, Resume
+from translator.config.base import Resume
+from translator.config.data import Files
+from translator.config.fields import Config
 from translator.config.reading import plain_scalar
 
-PLAIN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
+PLAIN_TEXT = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
 OLD_WORDS = {"y", "n", "yes", "no", "on", "off"}  # YAML 1.1 takes these for booleans: quoted for its readers
 
 
@@ -38,6 +40,8 @@ def _plain(value: Any) -> Any:
         return {key: _plain(entry) for key, entry in value}
     if isinstance(value, dict):
         return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list) and len(value) == 1:  # corpus.train with one place is written without a list
+        return _plain(value[0])
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
     return str(value) if isinstance(value, Path) else value
