@@ -41,3 +41,14 @@ def sha256_file(path: Path) -> str:
     """Hexadecimal SHA-256 of a file, read in pieces."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def cache_folder() -> Path:
+    """Where tables that can be made again are kept; deleting the folder is always safe.
+
+    `$TRANSLATOR_CACHE`, else `$XDG_CACHE_HOME/translator`, else `~/.cache/translator`.
+    """
+    if chosen := os.environ.get("TRANSLATOR_CACHE"):
+        return Path(chosen).expanduser().absolute()
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base).expanduser() if base else Path.home() / ".cache") / "translator"

@@ -1,0 +1,8 @@
+"""Sentence pairs: from files of any supported format to checked, memory-mapped tables."""
+
+from translator.corpus.pairs import Pairs
+from translator.corpus.prepare import Corpus, prepare
+from translator.corpus.read import ReadResult, read_pairs
+from translator.corpus.report import CorpusReport, ReportRow
+
+__all__ = ["Corpus", "CorpusReport", "Pairs", "ReadResult", "ReportRow", "prepare", "read_pairs"]

@@ -1,0 +1,126 @@
+"""Rows of `datasets` data sets: hub ids, and local folders in the layout of the hub or of `save_to_disk`."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import datasets
+
+from translator.corpus.read_tables import Row, TableOptions, pick_columns
+from translator.errors import CorpusError
+
+SPLIT_WORDS = (
+    {"train", "training"},
+    {"validation", "valid", "val", "dev"},
+    {"test", "testing", "eval", "evaluation"},
+)
+"""Words in file names that mean the same split, as `datasets` reads them."""
+
+
+def load_hub(hub: str, *, subset: str | None, split: str, revision: str | None) -> datasets.Dataset:
+    """A split of a hub data set, downloaded once; a cached copy is used without a network.
+
+    Raises:
+        CorpusError: it does not exist, cannot be reached, or has no such subset or split.
+    """
+    place = f"hub data set {hub}" + (f" ({subset})" if subset else "")
+    try:
+        found = datasets.load_dataset(hub, subset, split=split, revision=revision)
+    # The library raises a dozen unrelated classes here; each means that the user cannot have the data.
+    except Exception as error:
+        raise CorpusError(f"{place} cannot be loaded: {_sentence(error)}{_remedy(error)}") from error
+    return _one_split(found, place)
+
+
+def _remedy(error: Exception) -> str:
+    if isinstance(error, ConnectionError):
+        return (
+            "; connect to the network, or load it once where there is one, copy the cache of datasets "
+            "(HF_HOME) here and set HF_HUB_OFFLINE=1, or give local files"
+        )
+    return "; check the id, subset, split and revision"
+
+
+def load_folder(folder: Path, *, split: str) -> datasets.Dataset:
+    """A split of a local folder: what `save_to_disk` wrote, or data files in the layout of a hub data set.
+
+    Raises:
+        CorpusError: there is no such split, or the files cannot be read.
+    """
+    try:
+        if (folder / "dataset_dict.json").is_file() or (folder / "state.json").is_file():
+            saved = datasets.load_from_disk(str(folder))
+            if not isinstance(saved, datasets.DatasetDict):
+                return saved
+            if split in saved:
+                return saved[split]
+            raise CorpusError(f"{folder} has no split {split!r}, only {', '.join(saved)}")
+        found = datasets.load_dataset(str(folder), split=split)
+    except CorpusError:
+        raise
+    except Exception as error:  # as above: any class, one meaning
+        raise CorpusError(f"{folder} cannot be loaded as a data set: {_sentence(error)}") from error
+    return _one_split(found, str(folder))
+
+
+def _one_split(found: object, place: str) -> datasets.Dataset:
+    if isinstance(found, datasets.Dataset):
+        return found
+    raise CorpusError(f"{place} gave {type(found).__name__} and not one table; name one split")
+
+
+def _sentence(error: Exception) -> str:
+    """The cause that tells most, on one line: `datasets` hides a reader's own error behind a general one."""
+    cause: BaseException = error
+    while cause.__cause__ is not None:
+        cause = cause.__cause__
+    chosen = cause if isinstance(error, datasets.exceptions.DatasetGenerationError) else error
+    lines = str(chosen).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(chosen).__name__
+
+
+def table_files(folder: Path, endings: tuple[str, ...], split: str) -> list[Path]:
+    """The TSV, CSV and JSON files of a split in a folder; empty where `datasets` has to read it.
+
+    Such files are read by our own readers, since those of `datasets` take "NA" for nothing and "007" for 7.
+    """
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    tables = [path for path in files if path.name.lower().endswith(endings)]
+    own_layout = any(path.suffix in {".parquet", ".arrow"} or path.name == "state.json" for path in files)
+    if own_layout or not tables:
+        return []
+    group = next((words for words in SPLIT_WORDS if split in words), {split})
+    words = {path: _words(path.relative_to(folder)) for path in tables}
+    named = [path for path in tables if words[path] & group]
+    if named or split != "train":
+        return named
+    # Files that name no split at all are the training set.
+    return [path for path in tables if not words[path] & set().union(*SPLIT_WORDS)]
+
+
+def _words(path: Path) -> set[str]:
+    return set(re.findall(r"[a-z]+", str(path).lower()))
+
+
+def rows_of_dataset(dataset: datasets.Dataset, place: str, options: TableOptions) -> Iterator[Row]:
+    """Rows of a data set in the columns that `pick_columns` finds; the row number counts from 1.
+
+    Raises:
+        CorpusError: the data set has no two columns that can be source and target.
+    """
+    example: dict[str, object] = {
+        name: dict.fromkeys(_languages(feature)) if name == "translation" else None
+        for name, feature in dataset.features.items()
+    }
+    pick = pick_columns(place, [example], options)
+    number = 0
+    for table in dataset.with_format("arrow").iter(batch_size=1000):
+        for row in table.to_pylist():
+            number += 1
+            yield number, *pick(row)
+
+
+def _languages(feature: object) -> list[str]:
+    """The languages of a column of translations (a `Translation` or a plain struct)."""
+    languages = feature.languages if isinstance(feature, datasets.Translation) else feature
+    return list(languages) if isinstance(languages, (list, dict)) else []

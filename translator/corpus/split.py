@@ -1,0 +1,42 @@
+"""A split that depends on the sentences alone: the sources with the smallest hashes are held out."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from translator.errors import CorpusError
+
+TRAIN, VALID, TEST = 0, 1, 2
+
+
+def pinned_split(source_hashes: NDArray[np.uint64], *, valid: int, test: int) -> NDArray[np.int8]:
+    """Say for each pair whether it is in training (0), validation (1) or test (2).
+
+    Sources go to validation and then to test in the order of their hashes, all pairs of one source together;
+    a source with more pairs than are still wanted stays in training, so that the counts are exact. The same
+    pairs give the same split in any order of the file and on any machine.
+
+    Raises:
+        CorpusError: too few pairs, or no way to reach the counts without tearing a source apart.
+    """
+    wanted = {VALID: valid, TEST: test}
+    num_pairs = len(source_hashes)
+    if valid + test >= num_pairs:
+        raise CorpusError(
+            f"corpus.split asks for {valid} + {test} pairs and there are only {num_pairs}; ask for fewer"
+        )
+    _, group_of_pair, sizes = np.unique(source_hashes, return_inverse=True, return_counts=True)
+    part_of_group = np.zeros(len(sizes), dtype=np.int8)
+    group = 0
+    for part, count in wanted.items():
+        while count > 0 and group < len(sizes):
+            if sizes[group] <= count:
+                part_of_group[group] = part
+                count -= int(sizes[group])
+            group += 1
+        if count > 0:
+            name = "valid" if part == VALID else "test"
+            raise CorpusError(
+                f"corpus.split.{name}: {wanted[part]} pairs cannot be held out, since too many pairs share "
+                f"their source; {wanted[part] - count} can"
+            )
+    return np.asarray(part_of_group[group_of_pair])
