@@ -1,0 +1,243 @@
+"""Batches under a token budget, in an order that is a pure function of (seed, epoch).
+
+Each epoch shuffles the pairs, sorts them by length so that neighbours need little padding, cuts the sequence
+wherever the next pair would exceed the budget, and shuffles the batches. What has to be stored to go on after an
+interruption is therefore the epoch and the number of batches taken from it.
+
+The budget bounds rows x max(longest source, longest target), padding and end tokens counted: the size of the
+largest tensor that a batch makes, whatever the mix of lengths.
+
+Shape letters: B batch, S source length, T target length.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from translator.errors import CorpusError
+
+IntArray = NDArray[np.integer]
+
+
+class EncodedPairs(Protocol):
+    """What batches need of `encode.Encoded`; lengths count the one special token that each sequence gains."""
+
+    @property
+    def num_pairs(self) -> int: ...
+    def lengths(self, epoch: int) -> tuple[IntArray, IntArray]: ...
+    def pair(self, i: int, epoch: int) -> tuple[IntArray, IntArray]: ...
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded pairs. The decoder reads `tgt_in_BT` ([bos] + target) to predict `labels_BT` (target + [eos])."""
+
+    src_BS: Tensor  # int64, source + [eos], then pad
+    src_mask_BS: Tensor  # bool, True for real tokens
+    tgt_in_BT: Tensor  # int64, [bos] + target, then pad
+    labels_BT: Tensor  # int64, target + [eos], then pad
+    num_src_tokens: int  # real tokens of src_BS
+    num_tgt_tokens: int  # real tokens of labels_BT
+    index_B: Tensor  # int64, number of each pair in the encoded corpus
+
+    def to(self, device: torch.device | str) -> "Batch":
+        """The same batch with its tensors on `device`."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Batch(
+            **{
+                name: value.to(device, non_blocking=True) if isinstance(value, Tensor) else value
+                for name, value in values.items()
+            }
+        )
+
+    @property
+    def padding_share(self) -> float:
+        """Share of the cells of both sides that are padding, 0 to 1."""
+        return 1 - (self.num_src_tokens + self.num_tgt_tokens) / (
+            self.src_BS.numel() + self.labels_BT.numel()
+        )
+
+
+class BatchPlan:
+    """The batches of an epoch, each an array of pair numbers; holds two flat arrays, however many pairs."""
+
+    def __init__(self, order: IntArray, starts: IntArray) -> None:
+        self._order, self._starts = order, starts
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def __getitem__(self, i: int) -> IntArray:
+        if not 0 <= i < len(self):
+            raise IndexError(i)
+        return self._order[self._starts[i] : self._starts[i + 1]]
+
+    def __iter__(self) -> Iterator[IntArray]:
+        return (self[i] for i in range(len(self)))
+
+
+def plan_epoch(src_len: IntArray, tgt_len: IntArray, *, budget: int, seed: int, epoch: int) -> BatchPlan:
+    """Plan one epoch: every pair once, no batch above `budget` cells a side. A pure function of its arguments.
+
+    `src_len` and `tgt_len` count the end token.
+
+    Raises:
+        CorpusError: a pair is longer than the budget, or there is no pair.
+    """
+    if len(src_len) == 0:
+        raise CorpusError("there are no usable pairs to make batches of")
+    longest = np.maximum(src_len, tgt_len)
+    worst = int(longest.argmax())
+    if longest[worst] > budget:
+        raise CorpusError(
+            f"pair {worst + 1} has {longest[worst]} tokens on its longer side, more than a whole batch may hold: "
+            f"raise batch.tokens (now {budget}) to {longest[worst]} or more, or lower corpus.filters.max_tokens"
+        )
+    random = np.random.Generator(np.random.PCG64([seed, epoch]))
+    order = random.permutation(len(longest))
+    order = order[np.argsort(_length_keys(src_len, tgt_len)[order], kind="stable")]
+    starts = _cut(longest[order], budget)
+    batches = random.permutation(len(starts) - 1)
+    sizes = np.diff(starts)[batches]
+    ends = np.cumsum(sizes)
+    shuffled = order[np.repeat(starts[:-1][batches] - (ends - sizes), sizes) + np.arange(len(order))]
+    return BatchPlan(shuffled, np.concatenate([[0], ends]))
+
+
+def _length_keys(src_len: IntArray, tgt_len: IntArray) -> NDArray[np.int64]:
+    """One sortable number for each pair: the longer side first, then the target, then the source."""
+    src, tgt = src_len.astype(np.int64), tgt_len.astype(np.int64)
+    longest = np.maximum(src, tgt)
+    base = int(longest.max()) + 1
+    if base < 2**20:
+        return (longest * base + tgt) * base + src
+    return longest  # three such lengths do not fit in 64 bits; nothing is lost but a little padding
+
+
+def _cut(longest: IntArray, budget: int) -> NDArray[np.int64]:
+    """First positions of the batches in a sequence of ascending lengths, and its end.
+
+    A pair that is longer than the budget makes a batch of its own.
+    """
+    starts = [0]
+    num_pairs = len(longest)
+    while starts[-1] < num_pairs:
+        start = starts[-1]
+        most = min(num_pairs, start + max(1, budget // int(longest[start])))
+
+        def cells(end: int, start: int = start) -> int:
+            return (end - start) * int(longest[end - 1])
+
+        # Lengths ascend, so the cells of a batch grow with its end, and the last end in budget can be bisected.
+        end = start + bisect_right(range(start + 1, most + 1), budget, key=cells)
+        starts.append(max(end, start + 1))
+    return np.array(starts, dtype=np.int64)
+
+
+def collate(
+    pairs: Sequence[tuple[IntArray, IntArray]],
+    index: IntArray | Sequence[int],
+    *,
+    pad_id: int = 0,
+    bos_id: int = 1,
+    eos_id: int = 2,
+) -> Batch:
+    """Pad pairs of token ids, which hold no special tokens, into one batch; `index` numbers them."""
+    src_lengths = np.array([len(src) + 1 for src, _ in pairs])
+    tgt_lengths = np.array([len(tgt) + 1 for _, tgt in pairs])
+    src_BS = np.full((len(pairs), src_lengths.max()), pad_id, dtype=np.int64)
+    tgt_in_BT = np.full((len(pairs), tgt_lengths.max()), pad_id, dtype=np.int64)
+    labels_BT = tgt_in_BT.copy()
+    tgt_in_BT[:, 0] = bos_id
+    for row, (src, tgt) in enumerate(pairs):
+        src_BS[row, : len(src)] = src
+        src_BS[row, len(src)] = eos_id
+        tgt_in_BT[row, 1 : len(tgt) + 1] = tgt
+        labels_BT[row, : len(tgt)] = tgt
+        labels_BT[row, len(tgt)] = eos_id
+    return Batch(
+        src_BS=torch.from_numpy(src_BS),
+        src_mask_BS=torch.from_numpy(np.arange(src_BS.shape[1]) < src_lengths[:, None]),
+        tgt_in_BT=torch.from_numpy(tgt_in_BT),
+        labels_BT=torch.from_numpy(labels_BT),
+        num_src_tokens=int(src_lengths.sum()),
+        num_tgt_tokens=int(tgt_lengths.sum()),
+        index_B=torch.from_numpy(np.array(index, dtype=np.int64)),
+    )
+
+
+class BatchStream:
+    """Endless iterator over the training batches of epoch after epoch, which can start anywhere.
+
+    `BatchStream(..., **stream.state())` goes on exactly where `stream` stands.
+    """
+
+    def __init__(
+        self,
+        encoded: EncodedPairs,
+        *,
+        budget: int,
+        seed: int,
+        pad_id: int = 0,
+        bos_id: int = 1,
+        eos_id: int = 2,
+        epoch: int = 0,
+        batch: int = 0,
+    ) -> None:
+        self._encoded, self._budget, self._seed = encoded, budget, seed
+        self._ids = {"pad_id": pad_id, "bos_id": bos_id, "eos_id": eos_id}
+        self._epoch, self._batch = epoch, batch
+        self._plan = self._plan_epoch(epoch)
+
+    def __iter__(self) -> "BatchStream":
+        return self
+
+    def __next__(self) -> Batch:
+        if self._batch >= len(self._plan):
+            self._plan = self._plan_epoch(self._epoch + 1)
+            self._epoch, self._batch = self._epoch + 1, 0
+        index = self._plan[self._batch]
+        batch = collate([self._encoded.pair(int(i), self._epoch) for i in index], index, **self._ids)
+        self._batch += 1
+        return batch
+
+    def state(self) -> dict[str, int]:
+        """Where the next batch comes from: the epoch, and the number of batches already taken from it."""
+        return {"epoch": self._epoch, "batch": self._batch}
+
+    def num_batches(self, epoch: int) -> int:
+        """Number of batches in an epoch; it can differ between epochs, as sampled encodings differ in length."""
+        return len(self._plan if epoch == self._epoch else self._plan_epoch(epoch))
+
+    def longest_batch(self) -> Batch:
+        """The batch with the most cells of the current epoch, for a trial of memory before training starts."""
+        src_len, tgt_len = self._encoded.lengths(self._epoch)
+        cells = [len(index) * int(src_len[index].max() + tgt_len[index].max()) for index in self._plan]
+        index = self._plan[int(np.argmax(cells))]
+        return collate([self._encoded.pair(int(i), self._epoch) for i in index], index, **self._ids)
+
+    def _plan_epoch(self, epoch: int) -> BatchPlan:
+        src_len, tgt_len = self._encoded.lengths(epoch)
+        return plan_epoch(src_len, tgt_len, budget=self._budget, seed=self._seed, epoch=epoch)
+
+
+def sequential_batches(
+    encoded: EncodedPairs, budget: int, *, pad_id: int = 0, bos_id: int = 1, eos_id: int = 2
+) -> Iterator[Batch]:
+    """Each pair once, for evaluation: sorted by length, and no pair refused.
+
+    A pair that is longer than the budget makes a batch of its own.
+    """
+    if encoded.num_pairs == 0:
+        return
+    src_len, tgt_len = encoded.lengths(0)
+    order = np.argsort(_length_keys(src_len, tgt_len), kind="stable")
+    for index in BatchPlan(order, _cut(np.maximum(src_len, tgt_len)[order], budget)):
+        pairs = [encoded.pair(int(i), 0) for i in index]
+        yield collate(pairs, index, pad_id=pad_id, bos_id=bos_id, eos_id=eos_id)
