@@ -3,7 +3,7 @@
     weights/NAME/checkpoints/step-00000500/
         model.safetensors      float32 master weights
         optimizer.safetensors  moments and update count
-        average.safetensors    averaged weights (absent when they are the masters)
+        average.*.safetensors  buffers of the averaged weights (none when they are the masters)
         state.json             step, position in the corpus, best score, patience, versions, ...
         checksums.json         SHA-256 and size of each of the above
     weights/NAME/checkpoints/newest, best      one-line files that hold a folder name

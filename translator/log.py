@@ -7,7 +7,7 @@ to that, so that after a resume no line and no TensorBoard point stands twice.
 import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,10 +55,18 @@ class RunLog:
         self.tensorboard.add_figure(tag, figure, step)
 
     def save_text(self, name: str, content: str) -> None:
-        """A file of the run's folder (hypotheses, resolved config, reports)."""
+        """A file in the run's folder (hypotheses, resolved config, reports)."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(path, content)
+
+    def hyperparameters(self, settings: Mapping[str, Any], metrics: Sequence[str]) -> None:
+        """The run's settings for TensorBoard's HPARAMS page, beside the metrics (tags) that it compares."""
+        from torch.utils.tensorboard.summary import hparams
+
+        known = {k: v if isinstance(v, bool | int | float | str) else str(v) for k, v in settings.items()}
+        for summary in hparams(known, dict.fromkeys(metrics, 0.0)):
+            self.tensorboard.file_writer.add_summary(summary)
 
     def save_state(self, state: Mapping[str, Any]) -> None:
         """`state.json`, which `translator runs` reads."""
@@ -88,6 +96,10 @@ class RunLog:
         if self._writer is not None:
             self._writer.flush()
         return {file.name: file.stat().st_size for file in self._files()}
+
+    def clear(self) -> None:
+        """Remove the log files of a run that was killed before its first checkpoint."""
+        self.rewind({})
 
     def rewind(self, positions: Mapping[str, int]) -> None:
         """Cut every log file back to what it was at a checkpoint; younger event files are removed."""

@@ -136,7 +136,6 @@ class Trainer:
         self._signal: int | None = None
         self._norm = torch.zeros((), device=self.device)
         self._metrics: Metrics = {}
-        self._saved_step = -1
 
     # ------------------------------------------------------------------ one step
 
@@ -320,7 +319,7 @@ class Trainer:
     def validate(self) -> bool:
         """Validate the averaged weights; returns whether they are the best so far (never before the first step)."""
         assert self._validate is not None
-        state, settings = self.state, self.settings
+        state = self.state
         self.average.before_validation()
         started = time.monotonic()
         metrics = self._validate(self.parameters.named(self.average.weights()), state.step)
@@ -370,6 +369,7 @@ class Trainer:
         content = {
             **self.identity,
             **{k: v for k, v in vars(state).items() if k != "step"},
+            "minutes": self.settings.minutes,
             "stream": self.stream.state(),
             "sums": {**vars(self.sums), "values": self.sums.values.tolist()},
             "metrics": dict(self._metrics),
@@ -378,13 +378,12 @@ class Trainer:
         folder = checkpoint.save_checkpoint(
             self.checkpoints, state.step, tensors, content, keep=self.settings.keep, best_step=best_step
         )
-        self._saved_step = state.step
         if best_step is None or best_step == state.step:
             self._publish(self.parameters.named(averaged), state.step, self._metrics)
         logger.debug("saved %s", folder)
 
     def load(self, loaded: checkpoint.Checkpoint) -> None:
-        """Continue from a verified checkpoint: tensors, position, counters and log files."""
+        """Continue from a verified checkpoint: tensors and counters (the stream and the log were set before)."""
         saved = loaded.state
         parts = loaded.tensors
         self.parameters.fill(self.parameters.master, parts["model"])
@@ -399,19 +398,20 @@ class Trainer:
         self.average.load_state(buffers)
         fields = {name: saved[name] for name in vars(State()) if name != "step"}
         self.state = State(step=loaded.step, **fields)
-        self.stream.seek(**saved["stream"])
+        if saved["minutes"] != self.settings.minutes or self.settings.total_steps is not None:
+            self.state.total_steps = self.settings.total_steps
+        if self.settings.validate_every is not None:
+            self.state.validate_every = self.settings.validate_every
         sums = dict(saved["sums"])
         self.sums = Sums(self._fresh_sums().values.copy_(torch.tensor(sums.pop("values"), dtype=torch.float64)), **sums)
         self._flags = [(step, torch.tensor(flag)) for step, flag in self.state.pending]
         self._metrics = saved["metrics"]
-        self._saved_step = loaded.step
-        self.log.rewind(saved["logs"])
 
     def _save_run_state(self, name: str) -> None:
         state = self.state
         if name == "running" and state.step % self.settings.log_every:
             return
-        best = state.best and {"metric": self.settings.stop_on, "value": state.best["value"], "step": state.best["step"]}
+        best = state.best and {"metric": self.settings.stop_on, **state.best}
         self.log.save_state(
             {
                 "state": name,

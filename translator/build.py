@@ -1,0 +1,441 @@
+"""From a configuration to a training run: the one place where settings become objects.
+
+    config -> device -> corpus -> tokenizers -> token ids -> model -> trainer -> run
+"""
+
+import dataclasses
+import json
+import platform
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from datasets import Dataset
+from torch import Tensor
+
+from translator import __version__, checkpoint
+from translator import corpus as corpora
+from translator.batches import BatchStream
+from translator.card import model_card
+from translator.config import (
+    Config,
+    diff_for_resume,
+    dump_config,
+    flat_settings,
+    load_config,
+    resolve,
+    stop_rule,
+    unused_settings,
+    validation_sets,
+)
+from translator.device import Device, apply, choose_device
+from translator.encode import Encoded, cache_folder, encode_corpus
+from translator.errors import CheckpointError
+from translator.files import write_atomic
+from translator.log import RunLog
+from translator.model import Transformer
+from translator.optim import FlatParameters, Optimizer, WeightAverage, learning_rate
+from translator.tokenizer import Tokenizer, train_tokenizers
+from translator.trainer import Settings, Trainer
+from translator.translate import Translator, load_tokenizers, save_tokenizers, save_weights
+from translator.validation import Validator
+
+FLOAT16_LOSS_SCALE = 2.0**16
+
+
+@dataclass(frozen=True)
+class Folders:
+    """Where a run keeps its files."""
+
+    home: Path
+    name: str
+
+    @property
+    def runs(self) -> Path:
+        """For a person: logs, curves, hypotheses."""
+        return self.home / "runs" / self.name
+
+    @property
+    def weights(self) -> Path:
+        """For a program: weights, tokenizers, config, checkpoints."""
+        return self.home / "weights" / self.name
+
+    @property
+    def checkpoints(self) -> Path:
+        """Folders of training state."""
+        return self.weights / "checkpoints"
+
+
+def train(config: Config, *, home: Path, restart: bool = False) -> int:
+    """Train, or go on with the unfinished run of that name. Returns the exit status."""
+    assert config.name is not None
+    folders = Folders(home, config.name)
+    if restart:
+        _set_aside(folders)
+    loaded = checkpoint.load_newest(folders.checkpoints)
+    return _run(config, folders, loaded)
+
+
+def resume(name: str, overrides: list[str], *, home: Path) -> int:
+    """Go on with a run from its newest checkpoint and its stored configuration. Returns the exit status."""
+    folders = Folders(home, name)
+    stored = folders.weights / "config.yaml"
+    if not stored.is_file():
+        raise CheckpointError(f"There is no run {name} (no {stored}); `translator runs` lists the runs.")
+    loaded = checkpoint.load_newest(folders.checkpoints)
+    if loaded is None:
+        raise CheckpointError(
+            f"Run {name} has no checkpoint yet; begin it again with `translator train` and its configuration."
+        )
+    return _run(load_config(stored, overrides), folders, loaded)
+
+
+def _run(config: Config, folders: Folders, loaded: checkpoint.Checkpoint | None) -> int:
+    lines: list[str] = []
+    if loaded is not None:
+        stored = load_config(folders.weights / "config.yaml")
+        config = _keep_choices(config, stored)
+        lines = _compare(stored, config)
+        if done := _already_done(config, stored, loaded):
+            print(done, file=sys.stderr)
+            return 0
+    device = choose_device(config.device.kind, config.device.precision, config.device.threads)
+    config = resolve(
+        config,
+        **{
+            "device.kind": device.torch_device.type,
+            "device.precision": device.precision,
+            "device.threads": device.threads,
+            "device.compile": config.device.compile is True,
+        },
+    )
+    apply(device, deterministic=config.device.deterministic)
+    log = RunLog(folders.runs)
+    if loaded is not None:
+        log.rewind(loaded.state["logs"])
+        log.line(f"Run {folders.name} goes on from step {loaded.step:,} ({loaded.folder}).")
+    else:
+        log.clear()
+        log.line(f"Run {folders.name} begins; translator {__version__}, torch {torch.__version__}.")
+    log.line(device.describe())
+    for line in [*lines, *(f"Warning: {text}" for text in unused_settings(config))]:
+        log.line(line)
+    data = _prepare_data(config, folders, log, loaded)
+    trainer = _make_trainer(config, folders, device, data, log, loaded)
+    if loaded is None:
+        settings = {key: value for key, (value, _) in flat_settings(config).items()}
+        log.hyperparameters(settings, [trainer.settings.stop_on or "train/loss"])
+        trainer.preflight(trainer.stream.longest_batch())
+    outcome = trainer.run()
+    _say_how_it_ended(log, folders, trainer, outcome.reason, outcome.status)
+    log.close()
+    return outcome.status
+
+
+@dataclass(frozen=True)
+class Data:
+    """What a run learns from and is measured on."""
+
+    src_tokenizer: Tokenizer
+    tgt_tokenizer: Tokenizer
+    train: Encoded
+    valid: dict[str, tuple[Dataset, Encoded]]
+    fingerprint: str
+
+    @property
+    def longest_source(self) -> int:
+        """Tokens of the longest training source, without the end mark."""
+        return int(self.train.lengths(0)[0].max()) - 1
+
+
+def _prepare_data(config: Config, folders: Folders, log: RunLog, loaded: checkpoint.Checkpoint | None) -> Data:
+    """Read, filter and encode the corpus; train the tokenizers, or load those of the run that goes on."""
+    started = time.monotonic()
+    corpus = corpora.prepare(config.corpus)
+    if loaded is None:
+        src_tokenizer, tgt_tokenizer = train_tokenizers(corpus.train, config.tokenizer)
+        folders.weights.mkdir(parents=True, exist_ok=True)
+        save_tokenizers(folders.weights, src_tokenizer, tgt_tokenizer)
+    else:
+        src_tokenizer, tgt_tokenizer = load_tokenizers(folders.weights)
+        _check_identity(loaded, corpus.fingerprint, src_tokenizer, tgt_tokenizer)
+    filters, tokenizer = config.corpus.filters, config.tokenizer
+    common: dict[str, Any] = {"seed": config.seed, "num_workers": int(config.device.threads)}
+    train_set = encode_corpus(
+        corpus.train,
+        src_tokenizer,
+        tgt_tokenizer,
+        max_tokens=filters.max_tokens,
+        max_ratio=filters.max_ratio,
+        dropout=tokenizer.dropout,
+        dropout_samples=tokenizer.dropout_samples,
+        **common,
+    )
+    for reason, count in train_set.skipped.items():
+        corpus.report.add("train", f"dropped: {reason}", count)
+    valid_sets = {
+        name: (dataset, encode_corpus(dataset, src_tokenizer, tgt_tokenizer, **common))
+        for name, dataset in corpus.valid.items()
+    }
+    text = dump_config(config)
+    write_atomic(folders.weights / "config.yaml", text)
+    log.save_text("config.yaml", text)
+    log.save_text("corpus.json", json.dumps(corpus.report.to_json(), indent=1, ensure_ascii=False) + "\n")
+    if loaded is None:
+        for line in corpus.report.table().splitlines():
+            log.line(line)
+        sides = {"shared": src_tokenizer}
+        if not tokenizer.shared:
+            sides = {"source": src_tokenizer, "target": tgt_tokenizer}
+        for side, one in sides.items():
+            asked = one.asked_vocab_size or tokenizer.vocab_size
+            log.line(f"Vocabulary ({side}, {one.kind}): {one.vocab_size:,} entries, {asked} asked.")
+    log.line(
+        f"Corpus ready in {time.monotonic() - started:.1f} s: {train_set.num_pairs:,} training pairs. "
+        f"Tables and token ids are kept in {cache_folder()}; delete that folder to clear them."
+    )
+    return Data(src_tokenizer, tgt_tokenizer, train_set, valid_sets, corpus.fingerprint)
+
+
+def _make_trainer(
+    config: Config, folders: Folders, device: Device, data: Data, log: RunLog, loaded: checkpoint.Checkpoint | None
+) -> Trainer:
+    """The objects of the loop; continued from a checkpoint where one is given."""
+
+    def make_model() -> Transformer:
+        sizes = data.src_tokenizer.vocab_size, data.tgt_tokenizer.vocab_size
+        return Transformer(*sizes, **config.model.model_dump(), pad_id=data.src_tokenizer.pad_id)
+
+    torch.manual_seed(config.seed)
+    model = make_model().to(device.torch_device, device.dtype)
+    parameters = FlatParameters(model)
+    num_parameters = sum(parameter.numel() for parameter in model.parameters())
+    log.line(f"Model: {num_parameters:,} parameters.")
+    tokenizer = data.src_tokenizer
+    stream = BatchStream(
+        data.train,
+        budget=config.batch.tokens,
+        seed=config.seed,
+        pad_id=tokenizer.pad_id,
+        bos_id=tokenizer.bos_id,
+        eos_id=tokenizer.eos_id,
+        **(loaded.state["stream"] if loaded is not None else {}),
+    )
+    optim = config.optim
+    optimizer = Optimizer(
+        parameters, betas=optim.betas, eps=optim.eps, weight_decay=optim.weight_decay, clip_norm=optim.clip_norm
+    )
+    average = WeightAverage(
+        optim.average, parameters.master, decay=optim.average_decay, num_last=optim.average_last
+    )
+    validator = None
+    if data.valid:
+        translator = Translator(
+            make_model().to(device.torch_device).eval(),
+            data.src_tokenizer,
+            data.tgt_tokenizer,
+            decode=config.decode,
+            longest_source=data.longest_source,
+            target_language=config.corpus.target_language,
+        )
+        validator = Validator(
+            translator,
+            data.valid,
+            log,
+            label_smoothing=optim.label_smoothing,
+            batch_tokens=config.batch.tokens,
+            num_samples=config.train.samples,
+        )
+
+    def publish(weights: Mapping[str, Tensor], step: int, metrics: Mapping[str, float]) -> None:
+        save_weights(
+            folders.weights,
+            weights,
+            step=step,
+            src_tokenizer=data.src_tokenizer,
+            tgt_tokenizer=data.tgt_tokenizer,
+            longest_source=data.longest_source,
+        )
+        card = model_card(
+            config,
+            step=step,
+            metrics=metrics,
+            num_pairs=data.train.num_pairs,
+            num_parameters=num_parameters,
+            vocab_sizes=(data.src_tokenizer.vocab_size, data.tgt_tokenizer.vocab_size),
+        )
+        write_atomic(folders.weights / "README.md", card)
+
+    trainer = Trainer(
+        torch.compile(model, dynamic=True) if config.device.compile else model,
+        stream,
+        parameters,
+        optimizer,
+        average,
+        _settings(config, stream, device),
+        log,
+        folders.checkpoints,
+        validate=validator,
+        publish=publish,
+        identity={
+            "corpus": data.fingerprint,
+            "tokenizers": [data.src_tokenizer.fingerprint, data.tgt_tokenizer.fingerprint],
+            "program": __version__,
+            "torch": torch.__version__,
+            "python": platform.python_version(),
+        },
+    )
+    if loaded is not None:
+        trainer.load(loaded)
+    return trainer
+
+
+def _settings(config: Config, stream: BatchStream, device: Device) -> Settings:
+    train, optim = config.train, config.optim
+    limits = [train.steps] if train.steps is not None else []
+    if train.epochs is not None:
+        whole = int(train.epochs)
+        batches = sum(stream.num_batches(epoch) for epoch in range(whole))
+        if part := train.epochs - whole:
+            batches += round(part * stream.num_batches(whole))
+        limits.append(max(1, -(-batches // config.batch.accumulate)))
+    if not limits and train.minutes is None:
+        limits = [10_000]
+    rule = stop_rule(config)
+
+    def rate(step: int, total_steps: int | None) -> float:
+        return learning_rate(
+            step,
+            schedule=optim.schedule,
+            peak=optim.learning_rate,
+            warmup_steps=optim.warmup_steps,
+            total_steps=total_steps,
+            minimum=optim.min_learning_rate,
+            d_model=config.model.d_model,
+        )
+
+    every = train.validate_every
+    total = min(limits) if limits else None
+    if every == "auto":
+        every = max(1, total // 20) if total is not None else None
+    return Settings(
+        seed=config.seed,
+        total_steps=total,
+        minutes=train.minutes,
+        learning_rate=rate,
+        label_smoothing=optim.label_smoothing,
+        accumulate=config.batch.accumulate,
+        validate_every=every,
+        save_every=train.save_every,
+        log_every=train.log_every,
+        keep=train.keep,
+        stop_on=None if rule is None else tag_of(rule.set, rule.metric, validation_sets(config)[0]),
+        higher_is_better=rule is not None and rule.direction == "max",
+        patience=train.patience,
+        max_bad_steps=train.max_bad_steps,
+        validate_first=train.validate_first,
+        loss_scale=FLOAT16_LOSS_SCALE if device.precision == "float16" else 1.0,
+    )
+
+
+def tag_of(set_name: str, metric: str, first: str) -> str:
+    """The TensorBoard tag of a validation metric: `valid/bleu` for the first set, `valid/SET/bleu` for others."""
+    return f"valid/{metric}" if set_name == first else f"valid/{set_name}/{metric}"
+
+
+# ---------------------------------------------------------------------- resuming
+
+
+def _keep_choices(config: Config, stored: Config) -> Config:
+    """Automatic choices are made once: where the config still says auto, the stored choice holds."""
+    kept = {
+        f"device.{key}": getattr(stored.device, key)
+        for key in ("kind", "precision", "threads", "compile")
+        if getattr(config.device, key) == "auto"
+    }
+    return resolve(config, **kept)
+
+
+def _compare(stored: Config, config: Config) -> list[str]:
+    """Lines about changed settings. Raises CheckpointError when one of them cannot change within a run."""
+    changes = [change for change in diff_for_resume(stored, config) if change.key != "name"]
+    refused = [change for change in changes if change.kind == "refused"]
+    if refused:
+        listed = "; ".join(f"{c.key}: {c.old} is stored, {c.new} is asked" for c in refused)
+        raise CheckpointError(
+            f"Run {config.name} cannot go on with other settings than it began with ({listed}). "
+            "Set them back, give the new run another name (name=...), or begin anew with --restart."
+        )
+    return [
+        f"Changed: {c.key} was {c.old}, is {c.new} from here on." for c in changes if c.kind == "announced"
+    ]
+
+
+def _already_done(config: Config, stored: Config, loaded: checkpoint.Checkpoint) -> str | None:
+    """A sentence when a limit of the run is reached already, so that nothing would be trained."""
+    state, train = loaded.state, config.train
+    same_limits = (train.steps, train.epochs, train.minutes) == (
+        stored.train.steps,
+        stored.train.epochs,
+        stored.train.minutes,
+    )
+    total = state["total_steps"] if same_limits else train.steps
+    patience = train.patience
+    if total is not None and loaded.step >= total:
+        limit, key = f"step {loaded.step:,} of {total:,} is reached", "train.steps"
+        if train.steps is None:
+            key = "train.epochs" if train.epochs is not None else "train.minutes"
+    elif train.minutes is not None and state["seconds"] >= train.minutes * 60:
+        limit, key = f"{train.minutes:g} minutes of training are over", "train.minutes"
+    elif patience is not None and state["validations_without_gain"] >= patience:
+        limit, key = f"no gain in {train.stop_on} for {patience} validations", "train.patience"
+    else:
+        return None
+    return (
+        f"Run {config.name} is finished: {limit}. Nothing was changed. "
+        f"Raise {key} to train on (translator resume {config.name} {key}=...), or begin anew with --restart."
+    )
+
+
+def _check_identity(
+    loaded: checkpoint.Checkpoint, corpus_fingerprint: str, src_tokenizer: Tokenizer, tgt_tokenizer: Tokenizer
+) -> None:
+    state = loaded.state
+    if state["corpus"] != corpus_fingerprint:
+        raise CheckpointError(
+            f"The corpus has changed since {loaded.folder} (content {state['corpus'][:12]} then, "
+            f"{corpus_fingerprint[:12]} now); restore it, or train a run of another name."
+        )
+    for kind, then, now in zip(
+        ("source", "target"), state["tokenizers"], (src_tokenizer.fingerprint, tgt_tokenizer.fingerprint), strict=True
+    ):
+        if then != now:
+            raise CheckpointError(
+                f"The {kind} tokenizer is not the one of {loaded.folder} (content {then[:12]} then, {now[:12]} now); "
+                "restore the file."
+            )
+
+
+def _set_aside(folders: Folders) -> None:
+    """Rename the folders of an old run, so that --restart loses nothing."""
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    for folder in (folders.runs, folders.weights):
+        if folder.exists():
+            kept = folder.with_name(f"{folder.name}.{stamp}")
+            folder.rename(kept)
+            print(f"The old run is kept as {kept}.", file=sys.stderr)
+
+
+def _say_how_it_ended(log: RunLog, folders: Folders, trainer: Trainer, reason: str, status: int) -> None:
+    best = trainer.state.best
+    if best is not None:
+        log.line(f"Best {trainer.settings.stop_on}: {best['value']:.4g} at step {int(best['step']):,}.")
+    log.line(f"Ended: {reason}. Weights: {folders.weights}")
+    if status:
+        log.line(f"Go on with: translator resume {folders.name}")
+    else:
+        log.line(f'Try it: translator translate --model {folders.name} "A sentence."')

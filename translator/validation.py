@@ -1,0 +1,105 @@
+"""Validation inside a training run: every named set is scored and translated as a user would, and shown."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from translator.encode import Encoded
+from translator.evaluate import Evaluation, evaluate_set
+from translator.log import RunLog
+from translator.pictures import attention_picture
+from translator.translate import Translator
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+MAX_PICTURE_TOKENS = 60  # a picture of a longer sentence cannot be read
+
+
+class Validator:
+    """Called with weights and a step; returns metrics by TensorBoard tag and logs hypotheses, samples, a picture.
+
+    The first set's tags are `valid/METRIC`, those of others `valid/SET/METRIC`. The weights are copied into a model of
+    its own in float32, so that the scores are those of `translate` and `evaluate` with the published weights.
+    """
+
+    def __init__(
+        self,
+        translator: Translator,
+        sets: Mapping[str, "tuple[Dataset, Encoded]"],
+        log: RunLog,
+        *,
+        label_smoothing: float,
+        batch_tokens: int,
+        num_samples: int,
+    ) -> None:
+        self.translator, self.sets, self.log = translator, sets, log
+        self.label_smoothing, self.batch_tokens = label_smoothing, batch_tokens
+        self.num_samples = num_samples
+        self._said: set[str] = set()
+
+    def __call__(self, weights: Mapping[str, Tensor], step: int) -> dict[str, float]:
+        model = self.translator.model
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                parameter.copy_(weights[name])
+        metrics: dict[str, float] = {}
+        for number, (name, (dataset, encoded)) in enumerate(self.sets.items()):
+            result = evaluate_set(
+                self.translator,
+                dataset,
+                encoded,
+                label_smoothing=self.label_smoothing,
+                batch_tokens=self.batch_tokens,
+            )
+            prefix = "valid" if number == 0 else f"valid/{name}"
+            metrics |= {f"{prefix}/{metric}": value for metric, value in result.metrics.items()}
+            self._show(name, prefix, step, dataset, result, with_picture=number == 0)
+        return metrics
+
+    def _show(
+        self, name: str, prefix: str, step: int, dataset: "Dataset", result: Evaluation, *, with_picture: bool
+    ) -> None:
+        text = "".join(f"{line}\n" for line in result.hypotheses)
+        self.log.save_text(f"hypotheses/{name}.step-{step:08d}.txt", text)
+        for note in result.notes:
+            if note not in self._said:  # the same at every validation
+                self._said.add(note)
+                self.log.line(f"{name}: {note}")
+        rows = dataset[: self.num_samples]
+        samples = list(zip(rows["source"], rows["target"], result.hypotheses, strict=False))
+        if samples:
+            table = "\n".join(f"| {_cell(s)} | {_cell(t)} | {_cell(h)} |" for s, t, h in samples)
+            self.log.text(step, f"{prefix}/samples", f"| source | reference | hypothesis |\n| --- | --- | --- |\n{table}")
+        if with_picture and samples:
+            self._draw(step, dataset)
+
+    def _draw(self, step: int, dataset: "Dataset") -> None:
+        """Cross-attention of the last layer, heads averaged, from the first short pair to its reference."""
+        src_tokenizer, tgt_tokenizer = self.translator.src_tokenizer, self.translator.tgt_tokenizer
+        for row in dataset.select(range(min(20, len(dataset)))):
+            source, target = src_tokenizer.encode(row["source"]), tgt_tokenizer.encode(row["target"])
+            if 1 < len(source) <= MAX_PICTURE_TOKENS and 1 < len(target) <= MAX_PICTURE_TOKENS:
+                break
+        else:
+            return
+        device = next(self.translator.model.parameters()).device
+        src_BS = torch.tensor([[*source, src_tokenizer.eos_id]], device=device)
+        tgt_BT = torch.tensor([[tgt_tokenizer.bos_id, *target]], device=device)
+        with torch.no_grad():
+            weights = self.translator.model.attention(
+                src_BS, torch.ones_like(src_BS, dtype=torch.bool), tgt_BT, average_heads=True
+            )
+        figure = attention_picture(
+            weights.cross[-1][0],
+            [*src_tokenizer.tokens(source), "<eos>"],
+            [*tgt_tokenizer.tokens(target), "<eos>"],
+            title=f"cross-attention, last layer, mean of heads, step {step}",
+        )
+        self.log.figure(step, "valid/attention", figure)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
