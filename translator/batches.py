@@ -1,8 +1,8 @@
 """Batches under a token budget, in an order that is a pure function of (seed, epoch).
 
 Each epoch shuffles the pairs, sorts them by length so that neighbours need little padding, cuts the sequence
-wherever the next pair would exceed the budget, and shuffles the batches. What has to be stored to go on after an
-interruption is therefore the epoch and the number of batches taken from it.
+wherever the next pair would exceed the budget, and shuffles the batches. All that has to be stored to go on
+after an interruption is the epoch and the number of batches taken from it.
 
 The budget bounds rows x max(longest source, longest target), padding and end tokens counted: the size of the
 largest tensor that a batch makes, whatever the mix of lengths.
@@ -10,9 +10,8 @@ largest tensor that a batch makes, whatever the mix of lengths.
 Shape letters: B batch, S source length, T target length.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Protocol
 
 import numpy as np
@@ -30,13 +29,15 @@ class EncodedPairs(Protocol):
 
     @property
     def num_pairs(self) -> int: ...
+    @property
+    def index(self) -> IntArray: ...
     def lengths(self, epoch: int) -> tuple[IntArray, IntArray]: ...
     def pair(self, i: int, epoch: int) -> tuple[IntArray, IntArray]: ...
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded pairs. The decoder reads `tgt_in_BT` ([bos] + target) to predict `labels_BT` (target + [eos])."""
+    """Padded pairs: from the source and `tgt_in_BT` the model predicts `labels_BT`."""
 
     src_BS: Tensor  # int64, source + [eos], then pad
     src_mask_BS: Tensor  # bool, True for real tokens
@@ -48,20 +49,18 @@ class Batch:
 
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch with its tensors on `device`."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return Batch(
-            **{
-                name: value.to(device, non_blocking=True) if isinstance(value, Tensor) else value
-                for name, value in values.items()
-            }
-        )
+        moved = {
+            field.name: getattr(self, field.name).to(device, non_blocking=True)
+            for field in fields(self)
+            if field.type is Tensor
+        }
+        return replace(self, **moved)
 
     @property
     def padding_share(self) -> float:
         """Share of the cells of both sides that are padding, 0 to 1."""
-        return 1 - (self.num_src_tokens + self.num_tgt_tokens) / (
-            self.src_BS.numel() + self.labels_BT.numel()
-        )
+        num_cells = self.src_BS.numel() + self.labels_BT.numel()
+        return 1 - (self.num_src_tokens + self.num_tgt_tokens) / num_cells
 
 
 class BatchPlan:
@@ -82,22 +81,32 @@ class BatchPlan:
         return (self[i] for i in range(len(self)))
 
 
-def plan_epoch(src_len: IntArray, tgt_len: IntArray, *, budget: int, seed: int, epoch: int) -> BatchPlan:
+def plan_epoch(
+    src_len: IntArray,
+    tgt_len: IntArray,
+    *,
+    budget: int,
+    seed: int,
+    epoch: int,
+    rows: IntArray | None = None,
+) -> BatchPlan:
     """Plan one epoch: every pair once, no batch above `budget` cells a side. A pure function of its arguments.
 
-    `src_len` and `tgt_len` count the end token.
+    The lengths count the end token. `rows` numbers the pairs in messages (from 0; default: their position).
 
     Raises:
         CorpusError: a pair is longer than the budget, or there is no pair.
     """
     if len(src_len) == 0:
-        raise CorpusError("there are no usable pairs to make batches of")
+        raise CorpusError("there are no usable training pairs: nothing to make batches of")
     longest = np.maximum(src_len, tgt_len)
     worst = int(longest.argmax())
     if longest[worst] > budget:
+        row = worst if rows is None else int(rows[worst])
         raise CorpusError(
-            f"pair {worst + 1} has {longest[worst]} tokens on its longer side, more than a whole batch may hold: "
-            f"raise batch.tokens (now {budget}) to {longest[worst]} or more, or lower corpus.filters.max_tokens"
+            f"training pair {row + 1} has {longest[worst]} tokens on its longer side and does not fit in a "
+            f"batch of {budget}: raise batch.tokens to at least {longest[worst]} or lower "
+            "corpus.filters.max_tokens"
         )
     random = np.random.Generator(np.random.PCG64([seed, epoch]))
     order = random.permutation(len(longest))
@@ -125,19 +134,23 @@ def _cut(longest: IntArray, budget: int) -> NDArray[np.int64]:
 
     A pair that is longer than the budget makes a batch of its own.
     """
-    starts = [0]
     num_pairs = len(longest)
-    while starts[-1] < num_pairs:
-        start = starts[-1]
-        most = min(num_pairs, start + max(1, budget // int(longest[start])))
-
-        def cells(end: int, start: int = start) -> int:
-            return (end - start) * int(longest[end - 1])
-
-        # Lengths ascend, so the cells of a batch grow with its end, and the last end in budget can be bisected.
-        end = start + bisect_right(range(start + 1, most + 1), budget, key=cells)
-        starts.append(max(end, start + 1))
-    return np.array(starts, dtype=np.int64)
+    start = 0
+    pieces = [np.zeros(1, dtype=np.int64)]
+    while start < num_pairs:
+        size = max(1, budget // int(longest[start]))  # rows, while the length stays what it is
+        same_until = int(np.searchsorted(longest, longest[start], side="right"))
+        num_full = (same_until - start) // size
+        if num_full:
+            ends = start + size * np.arange(1, num_full + 1)
+        else:
+            # Lengths ascend, so the cells of a batch grow with its end: bisect for the last end in budget.
+            rest = np.arange(start + 1, min(start + size, num_pairs) + 1)
+            cells = (rest - start) * longest[rest - 1]
+            ends = np.array([start + max(1, int(np.searchsorted(cells, budget, side="right")))])
+        pieces.append(ends)
+        start = int(ends[-1])
+    return np.concatenate(pieces)
 
 
 def collate(
@@ -212,11 +225,11 @@ class BatchStream:
         return {"epoch": self._epoch, "batch": self._batch}
 
     def num_batches(self, epoch: int) -> int:
-        """Number of batches in an epoch; it can differ between epochs, as sampled encodings differ in length."""
+        """Number of batches in an epoch; sampled encodings differ in length, so it can vary."""
         return len(self._plan if epoch == self._epoch else self._plan_epoch(epoch))
 
     def longest_batch(self) -> Batch:
-        """The batch with the most cells of the current epoch, for a trial of memory before training starts."""
+        """The batch with the most cells of the current epoch, to try before training starts."""
         src_len, tgt_len = self._encoded.lengths(self._epoch)
         cells = [len(index) * int(src_len[index].max() + tgt_len[index].max()) for index in self._plan]
         index = self._plan[int(np.argmax(cells))]
@@ -224,7 +237,8 @@ class BatchStream:
 
     def _plan_epoch(self, epoch: int) -> BatchPlan:
         src_len, tgt_len = self._encoded.lengths(epoch)
-        return plan_epoch(src_len, tgt_len, budget=self._budget, seed=self._seed, epoch=epoch)
+        rows = self._encoded.index
+        return plan_epoch(src_len, tgt_len, budget=self._budget, seed=self._seed, epoch=epoch, rows=rows)
 
 
 def sequential_batches(
