@@ -1,0 +1,1 @@
+"""The English-Italian corpus that the package ships."""
