@@ -1,0 +1,55 @@
+"""The label-smoothed loss of the tokens of a batch, as sums and counts.
+
+Sums are divided once, by the real tokens of a whole step: the parts of a step then weigh as their tokens do,
+however it was cut into micro-batches, and padding has no weight at all.
+
+Shape letters: N tokens (any number of leading dimensions), V vocabulary.
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class TokenLoss(NamedTuple):
+    """Sums over the real tokens of a batch, each a tensor without dimensions on the logits' device."""
+
+    sum: Tensor  # nats, with label smoothing; the one to differentiate
+    nll_sum: Tensor  # nats, without label smoothing
+    num_tokens: Tensor
+    num_correct: Tensor  # where no token is more probable than the label
+
+
+def token_loss(logits_NV: Tensor, labels_N: Tensor, *, label_smoothing: float, pad_id: int) -> TokenLoss:
+    """Cross entropy of the labels against logits (..., V); labels equal to `pad_id` do not take part.
+
+    The share `label_smoothing` of a label's probability is spread evenly over the whole vocabulary (Szegedy
+    et al. 2016, section 7), as `torch.nn.functional.cross_entropy` does: with e for the share, the loss of a
+    token is (1 - e) * -log p(label) + e * mean over V of -log p. Uniform logits give ln(V) for any e.
+
+    Reductions are in float32 whatever the logits are.
+    """
+    dtype = torch.promote_types(logits_NV.dtype, torch.float32)
+    log_p_NV = logits_NV.log_softmax(dim=-1, dtype=dtype)
+    is_real_N = labels_N != pad_id
+    label_log_p_N = log_p_NV.gather(-1, labels_N.unsqueeze(-1)).squeeze(-1)
+    # masked_fill and not a product: a padded position adds an exact zero even where its logits are not finite
+    nll_sum = -label_log_p_N.masked_fill(~is_real_N, 0.0).sum()
+    loss_sum = nll_sum
+    if label_smoothing > 0.0:
+        uniform_sum = -log_p_NV.mean(dim=-1).masked_fill(~is_real_N, 0.0).sum()
+        loss_sum = (1.0 - label_smoothing) * nll_sum + label_smoothing * uniform_sum
+    with torch.no_grad():
+        # the maximum costs a tenth of argmax on a CPU; it differs only in counting ties as correct
+        is_correct_N = (label_log_p_N >= log_p_NV.amax(dim=-1)) & is_real_N
+    return TokenLoss(loss_sum, nll_sum.detach(), is_real_N.sum(), is_correct_N.sum())
+
+
+def perplexity(nll: float) -> float:
+    """e to the mean negative log-likelihood of a token (nats), without label smoothing.
+
+    No more than e^700, so that a run gone wrong still writes a number.
+    """
+    return math.exp(min(nll, 700.0))
