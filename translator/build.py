@@ -3,7 +3,6 @@
     config -> device -> corpus -> tokenizers -> token ids -> model -> trainer -> run
 """
 
-import dataclasses
 import json
 import platform
 import sys
@@ -33,9 +32,9 @@ from translator.config import (
     validation_sets,
 )
 from translator.device import Device, apply, choose_device
-from translator.encode import Encoded, cache_folder, encode_corpus
+from translator.encode import Encoded, encode_corpus
+from translator.files import cache_folder, write_atomic
 from translator.errors import CheckpointError
-from translator.files import write_atomic
 from translator.log import RunLog
 from translator.model import Transformer
 from translator.optim import FlatParameters, Optimizer, WeightAverage, learning_rate
@@ -164,7 +163,11 @@ def _prepare_data(config: Config, folders: Folders, log: RunLog, loaded: checkpo
         src_tokenizer, tgt_tokenizer = load_tokenizers(folders.weights)
         _check_identity(loaded, corpus.fingerprint, src_tokenizer, tgt_tokenizer)
     filters, tokenizer = config.corpus.filters, config.tokenizer
-    common: dict[str, Any] = {"seed": config.seed, "num_workers": int(config.device.threads)}
+    common: dict[str, Any] = {
+        "seed": config.seed,
+        "cache": cache_folder() / "tokens",
+        "num_workers": int(config.device.threads),
+    }
     train_set = encode_corpus(
         corpus.train,
         src_tokenizer,

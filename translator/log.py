@@ -29,7 +29,7 @@ class RunLog:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._writer: SummaryWriter | None = None
-        self._bar: tqdm[None] | None = None
+        self._bar: Any = None  # a tqdm bar, opened at the first use
 
     def line(self, text: str) -> None:
         """A line for the terminal and `train.log`."""
@@ -65,8 +65,10 @@ class RunLog:
         from torch.utils.tensorboard.summary import hparams
 
         known = {k: v if isinstance(v, bool | int | float | str) else str(v) for k, v in settings.items()}
+        events = self.tensorboard.file_writer
+        assert events is not None
         for summary in hparams(known, dict.fromkeys(metrics, 0.0)):
-            self.tensorboard.file_writer.add_summary(summary)
+            events.add_summary(summary)
 
     def save_state(self, state: Mapping[str, Any]) -> None:
         """`state.json`, which `translator runs` reads."""
@@ -76,8 +78,9 @@ class RunLog:
         """Move the bar on a terminal; nothing elsewhere (the plain lines of `line` serve a file)."""
         if not sys.stderr.isatty():
             return
-        bar = self._bar or tqdm(initial=step, total=total, unit="step", file=sys.stderr, dynamic_ncols=True)
-        self._bar = bar
+        if self._bar is None:
+            self._bar = tqdm(initial=step, total=total, unit="step", file=sys.stderr, dynamic_ncols=True)
+        bar = self._bar
         bar.total = total
         bar.set_postfix(values, refresh=False)
         bar.update(step - bar.n)

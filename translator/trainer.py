@@ -411,7 +411,7 @@ class Trainer:
         state = self.state
         if name == "running" and state.step % self.settings.log_every:
             return
-        best = state.best and {"metric": self.settings.stop_on, **state.best}
+        best = None if state.best is None else {"metric": self.settings.stop_on, **state.best}
         self.log.save_state(
             {
                 "state": name,
