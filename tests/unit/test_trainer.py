@@ -1,0 +1,317 @@
+"""The loop: accumulation, finite check, best and patience, limits, signals, exact continuation."""
+
+import json
+import math
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from translator import checkpoint
+from translator.batches import BatchStream
+from translator.errors import TranslatorError
+from translator.log import RunLog
+from translator.model import Transformer
+from translator.optim import FlatParameters, Optimizer, WeightAverage
+from translator.trainer import Settings, Trainer, step_seed
+
+VOCAB = 20
+
+
+class Pairs:
+    """Encoded pairs in memory: the target is the source reversed."""
+
+    def __init__(self, lengths: Sequence[int]) -> None:
+        random = np.random.default_rng(3)
+        self.sides = [random.integers(4, VOCAB, length) for length in lengths]
+
+    @property
+    def index(self) -> np.ndarray[Any, Any]:
+        return np.arange(len(self.sides))
+
+    @property
+    def num_pairs(self) -> int:
+        return len(self.sides)
+
+    def lengths(self, epoch: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        del epoch
+        lengths = np.array([len(side) + 1 for side in self.sides])
+        return lengths, lengths
+
+    def pair(self, i: int, epoch: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        del epoch
+        return self.sides[i], self.sides[i][::-1]
+
+
+def make_trainer(
+    folder: Path,
+    *,
+    lengths: Sequence[int] = (2, 3, 4, 5, 6, 7, 8, 9) * 3,
+    budget: int = 40,
+    validate: Callable[[Mapping[str, Tensor], int], Mapping[str, float]] | None = None,
+    average: Any = "ema",
+    dropout: float = 0.1,
+    loaded: checkpoint.Checkpoint | None = None,
+    **changes: Any,
+) -> Trainer:
+    settings: dict[str, Any] = {
+        "seed": 1,
+        "total_steps": 12,
+        "minutes": None,
+        "learning_rate": lambda step, total: 1e-3 * min(1, step / 5),
+        "label_smoothing": 0.1,
+        "accumulate": 1,
+        "validate_every": 4,
+        "save_every": 4,
+        "log_every": 3,
+        "keep": 3,
+        "stop_on": "valid/bleu",
+        "higher_is_better": True,
+        "patience": None,
+        "max_bad_steps": 5,
+        "validate_first": False,
+        **changes,
+    }
+    torch.manual_seed(0)
+    model = Transformer(
+        VOCAB, VOCAB, d_model=16, num_heads=2, d_ff=32, num_encoder_layers=1, num_decoder_layers=1, dropout=dropout
+    )
+    parameters = FlatParameters(model)
+    log = RunLog(folder / "run")
+    stream = loaded.state["stream"] if loaded else {}
+    if loaded:
+        log.rewind(loaded.state["logs"])
+    trainer = Trainer(
+        model,
+        BatchStream(Pairs(lengths), budget=budget, seed=1, **stream),
+        parameters,
+        Optimizer(parameters),
+        WeightAverage(average, parameters.master),
+        Settings(**settings),
+        log,
+        folder / "checkpoints",
+        validate=validate,
+        publish=lambda weights, step, metrics: (folder / "published").write_text(str(step)),
+        identity={"corpus": "c"},
+    )
+    if loaded:
+        trainer.load(loaded)
+    return trainer
+
+
+def scores(values: Mapping[int, float], metric: str = "valid/bleu") -> Callable[..., dict[str, float]]:
+    return lambda weights, step: {metric: values[step], "valid/chrf": values.get(-step, 0.0)}
+
+
+def lines(folder: Path) -> list[dict[str, float]]:
+    """metrics.jsonl without times and speeds."""
+    records = [json.loads(line) for line in (folder / "run" / "metrics.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in r.items() if "second" not in k} for r in records]
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_accumulated_micro_batches_give_the_gradients_of_the_large_batch(tmp_path: Path, smoothing: float) -> None:
+    lengths = [2] * 4 + [55] * 4  # a mean of means would weigh the short ones 20 times too much
+    gradients = []
+    for number, budget in enumerate((8 * 56, 4 * 56, 2 * 56, 56)):
+        trainer = make_trainer(
+            tmp_path / str(number), lengths=lengths, budget=budget, dropout=0.0, label_smoothing=smoothing
+        )
+        trainer.state.step = 1
+        seen: list[Tensor] = []
+
+        def keep(rate: float, *, divisor: float, t: Trainer = trainer, s: list[Tensor] = seen) -> tuple[Tensor, Tensor]:
+            s.append(t.parameters.grad.clone() / divisor)
+            return torch.zeros(()), torch.zeros(())
+
+        trainer.optimizer.step = keep  # type: ignore[method-assign]
+        trainer.train_step([next(trainer.stream) for _ in range(trainer.stream.num_batches(0))])
+        gradients.append(seen[0])
+        loss = float(trainer.sums.values[0]) / trainer.sums.tokens
+        assert trainer.sums.tokens == 4 * 3 + 4 * 56
+        assert loss == pytest.approx(gradients_loss := loss if number == 0 else gradients_loss, abs=1e-5)
+    for gradient in gradients[1:]:
+        torch.testing.assert_close(gradient, gradients[0], atol=1e-5, rtol=1e-4)
+
+
+def final_state(folder: Path) -> checkpoint.Checkpoint:
+    loaded = checkpoint.load_newest(folder / "checkpoints")
+    assert loaded is not None
+    return loaded
+
+
+@pytest.mark.parametrize("average", ["ema", "last", "none"])
+def test_resumed_equals_uninterrupted_bit_for_bit(tmp_path: Path, average: str) -> None:
+    validate = scores({4: 10.0, 8: 30.0, 12: 20.0})
+    make_trainer(tmp_path / "a", validate=validate, average=average, accumulate=2).run()
+
+    class Killed(Exception):
+        pass
+
+    def die_at(step: int) -> Callable[[int, int | None], float]:
+        def rate(now: int, total: int | None) -> float:
+            if now == step:
+                raise Killed
+            return 1e-3 * min(1, now / 5)
+
+        return rate
+
+    for step in (3, 7, 11):  # before the first checkpoint, and twice after one
+        loaded = checkpoint.load_newest(tmp_path / "b" / "checkpoints")
+        if loaded is None:
+            RunLog(tmp_path / "b" / "run").clear()
+        trainer = make_trainer(
+            tmp_path / "b", validate=validate, average=average, accumulate=2, loaded=loaded, learning_rate=die_at(step)
+        )
+        with pytest.raises(Killed):
+            trainer.run()
+    make_trainer(
+        tmp_path / "b", validate=validate, average=average, accumulate=2, loaded=final_state(tmp_path / "b")
+    ).run()
+    straight, resumed = final_state(tmp_path / "a"), final_state(tmp_path / "b")
+    assert straight.step == resumed.step == 12
+    for part, tensors in straight.tensors.items():
+        for name, tensor in tensors.items():
+            assert torch.equal(tensor, resumed.tensors[part][name]), (part, name)
+    assert lines(tmp_path / "a") == lines(tmp_path / "b")
+    assert (tmp_path / "b" / "published").read_text() == "8"
+
+
+def test_a_sigterm_ends_the_step_saves_and_continues_exactly(tmp_path: Path) -> None:
+    make_trainer(tmp_path / "a").run()
+    trainer = make_trainer(
+        tmp_path / "b",
+        learning_rate=lambda step, total: (os.kill(os.getpid(), signal.SIGTERM) if step == 7 else None, 1e-3 * min(1, step / 5))[1],
+    )
+    outcome = trainer.run()
+    assert (outcome.status, outcome.state) == (143, "interrupted")
+    loaded = final_state(tmp_path / "b")
+    assert loaded.step == 7
+    make_trainer(tmp_path / "b", loaded=loaded).run()
+    a, b = final_state(tmp_path / "a"), final_state(tmp_path / "b")
+    assert all(torch.equal(t, b.tensors["model"][n]) for n, t in a.tensors["model"].items())
+    numbers = [[v for k, v in line.items() if k != "step"] for line in (*lines(tmp_path / "a"), *lines(tmp_path / "b"))]
+    assert all(math.isfinite(v) for values in numbers for v in values)
+
+
+@pytest.mark.parametrize(
+    ("metric", "higher", "values", "best_step"),
+    [
+        ("valid/loss", False, (3.0, 2.0, 1.0), 12),
+        ("valid/bleu", True, (10.0, 30.0, 20.0), 8),
+        ("valid/chrf", True, (10.0, 30.0, 30.0), 8),
+        ("valid/cer", False, (0.9, 0.5, 0.7), 8),
+        ("valid/bleu", True, (10.0, math.nan, 5.0), 4),
+    ],
+)
+def test_the_best_step(
+    tmp_path: Path, metric: str, higher: bool, values: tuple[float, float, float], best_step: int
+) -> None:
+    trainer = make_trainer(
+        tmp_path,
+        stop_on=metric,
+        higher_is_better=higher,
+        validate=lambda weights, step: {metric: dict(zip((4, 8, 12), values, strict=True))[step]},
+    )
+    trainer.run()
+    assert trainer.state.best is not None
+    assert trainer.state.best["step"] == best_step
+    assert (tmp_path / "checkpoints" / "best").read_text() == f"step-{best_step:08d}\n"
+    assert (tmp_path / "published").read_text() == str(best_step)
+
+
+def test_where_bleu_is_zero_chrf_decides(tmp_path: Path) -> None:
+    trainer = make_trainer(tmp_path, validate=scores({4: 0.0, -4: 20.0, 8: 0.0, -8: 40.0, 12: 0.0, -12: 30.0}))
+    trainer.run()
+    assert trainer.state.best == {"value": 0.0, "step": 8, "tie": 40.0}
+
+
+def test_patience_survives_a_resume(tmp_path: Path) -> None:
+    values = {4: 10.0, 8: 9.0, 12: 9.5, 16: 10.0, 20: 99.0}
+    make_trainer(tmp_path, total_steps=12, patience=3, validate=scores(values)).run()
+    trainer = make_trainer(
+        tmp_path, total_steps=40, patience=3, validate=scores(values), loaded=final_state(tmp_path)
+    )
+    outcome = trainer.run()
+    assert (outcome.state, trainer.state.step) == ("stopped", 16)  # a tie is no gain
+    assert trainer.state.best == {"value": 10.0, "step": 4, "tie": 0.0}
+
+
+def test_a_short_run_saves_at_its_end(tmp_path: Path) -> None:
+    make_trainer(tmp_path, total_steps=3, save_every=5000, validate_every=5000).run()
+    assert final_state(tmp_path).step == 3
+    assert (tmp_path / "published").read_text() == "3"
+
+
+def test_a_reached_limit_is_said_and_nothing_moves(tmp_path: Path) -> None:
+    make_trainer(tmp_path, total_steps=4).run()
+    before = {p: p.read_bytes() for p in (tmp_path / "checkpoints").rglob("*") if p.is_file()}
+    outcome = make_trainer(tmp_path, total_steps=4, loaded=final_state(tmp_path)).run()
+    assert "was reached before" in outcome.reason
+    assert before == {p: p.read_bytes() for p in (tmp_path / "checkpoints").rglob("*") if p.is_file()}
+
+
+def test_a_poisoned_parameter_stops_the_run_and_keeps_the_good_checkpoint(tmp_path: Path) -> None:
+    trainer = make_trainer(tmp_path, total_steps=100, max_bad_steps=5)
+    rate = trainer.settings.learning_rate
+
+    def poison(step: int, total: int | None) -> float:
+        if step == 9:
+            trainer.parameters.master[5] = math.nan
+        return rate(step, total)
+
+    object.__setattr__(trainer.settings, "learning_rate", poison)
+    with pytest.raises(TranslatorError, match="step-00000008"):
+        trainer.run()
+    assert trainer.state.step <= 9 + 5 + 10
+    assert torch.isfinite(torch.cat([t.flatten() for t in final_state(tmp_path).tensors["model"].values()])).all()
+    make_trainer(tmp_path, total_steps=10, loaded=final_state(tmp_path)).run()
+    assert final_state(tmp_path).step == 10
+
+
+def test_one_infinite_batch_is_left_out(tmp_path: Path) -> None:
+    trainer = make_trainer(tmp_path, total_steps=12)
+    step = trainer.optimizer.step
+
+    def once(rate: float, *, divisor: float) -> tuple[Tensor, Tensor]:
+        if trainer.state.step == 5:
+            trainer.parameters.grad[0] = math.inf
+        return step(rate, divisor=divisor)
+
+    trainer.optimizer.step = once  # type: ignore[method-assign]
+    trainer.run()
+    assert "step 5:" in (tmp_path / "run" / "train.log").read_text()
+    assert final_state(tmp_path).tensors["optimizer"]["updates"].item() == 11
+
+
+def test_minutes_fix_the_number_of_steps_once(tmp_path: Path) -> None:
+    trainer = make_trainer(tmp_path, total_steps=None, minutes=0.05, validate_every=None, validate=lambda w, s: {"valid/bleu": s})
+    outcome = trainer.run()
+    assert outcome.state == "finished"
+    total = trainer.state.total_steps
+    assert total is not None
+    assert trainer.state.step <= total
+    assert trainer.watch.seconds() < 0.05 * 60 * 1.2
+    assert final_state(tmp_path).state["total_steps"] == total
+
+
+def test_a_full_disk_is_told_before_the_first_step(tmp_path: Path) -> None:
+    trainer = make_trainer(tmp_path)
+    before = trainer.parameters.master.clone()
+    with pytest.raises(TranslatorError, match="free some space"):
+        trainer.preflight(trainer.stream.longest_batch(), free_bytes=1000)
+    trainer.preflight(trainer.stream.longest_batch())
+    assert torch.equal(before, trainer.parameters.master)
+    assert trainer.parameters.grad.abs().max() == 0
+
+
+def test_seeds_of_neighbouring_steps_share_nothing() -> None:
+    seeds = {step_seed(seed, step, micro) for seed in range(5) for step in range(50) for micro in range(4)}
+    assert len(seeds) == 1000
+    assert max(seeds) < 2**63
