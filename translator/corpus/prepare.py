@@ -14,6 +14,7 @@ from translator.corpus.pairs import Pairs, join
 from translator.corpus.read import read_pairs
 from translator.corpus.report import CorpusReport
 from translator.corpus.split import TEST, TRAIN, VALID, pinned_split
+from translator.errors import CorpusError
 
 PLACES = frozenset({"source", "target", "path", "hub", "starter"})
 
@@ -56,7 +57,8 @@ class Corpus:
         train: pairs to learn from.
         valid, test: sets by name, in the order of the config ("valid" or "test" where one set has no name).
         report: counts of what was found and left out.
-        fingerprint: hash of the pairs of all sets in order; file names and times have no part in it.
+        fingerprint: hash of the pairs of train and valid in order. File names, times and packing have no part
+            in it, nor has test: a test set can be added to a run that has begun.
         sets: every set with the places its rows came from, under the names of the report.
     """
 
@@ -101,7 +103,7 @@ def prepare(settings: CorpusSettings) -> Corpus:
     _compare(train, held_out, settings.filters.drop_overlap, report)
     train = _filter(train, list(held_out.values()), settings.filters, report)
     sets = {"train": train, **held_out}
-    contents = "\n".join(f"{name} {pairs.fingerprint}" for name, pairs in sets.items())
+    contents = "\n".join(pairs.fingerprint for pairs in (train, *valid.values()))
     return Corpus(
         train=train.dataset,
         valid={name.removeprefix("valid/"): pairs.dataset for name, pairs in valid.items()},
@@ -186,6 +188,9 @@ def _filter(train: Pairs, held_out: list[Pairs], filters: Filters, report: Corpu
         if newly.any():
             report.add("train", reason, newly.sum(), train.examples(np.flatnonzero(newly)))
         keep &= ~mask
+    if not keep.any():
+        dropped = "; ".join(f"{reason} ({mask.sum():,})" for reason, mask in masks.items() if mask.any())
+        raise CorpusError(f"the filters leave no pairs to train on: {dropped}; loosen corpus.filters")
     if not keep.all():
         report.add("train", "pairs left to train on", keep.sum())
     return train.select(keep)

@@ -162,9 +162,7 @@ def _table_input(paths: list[Path], name: str, options: TableOptions, form: str 
     return _Input(
         name,
         identity,
-        lambda: chain.from_iterable(
-            READERS[kind](path, options) for kind, path in zip(forms, paths, strict=True)
-        ),
+        lambda: chain.from_iterable(READERS[kind](path, options) for kind, path in zip(forms, paths, strict=True)),
     )
 
 

@@ -123,9 +123,7 @@ def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
         first_line = reader.line_num + 1
 
 
-def _rows_of_cells(
-    path: Path, records: Iterator[tuple[int, list[str]]], options: TableOptions
-) -> Iterator[Row]:
+def _rows_of_cells(path: Path, records: Iterator[tuple[int, list[str]]], options: TableOptions) -> Iterator[Row]:
     blank: tuple[list[str], list[str]] = ([], [""])
     lead = []  # blank rows before the first one that says something
     for number, cells in records:
@@ -152,9 +150,7 @@ def _find_cells(path: Path, first: list[str], options: TableOptions) -> tuple[in
     by_name = choose_columns(first, options.languages)
     if asked is not None:
         names = [cell.strip() for cell in first]
-        positions = [
-            column if isinstance(column, int) else _position(path, names, column) for column in asked
-        ]
+        positions = [column if isinstance(column, int) else _position(path, names, column) for column in asked]
         if max(positions) >= len(first):
             raise CorpusError(f"{path} has {len(first)} columns, not {max(positions) + 1}")
         named = any(isinstance(column, str) for column in asked)
@@ -201,13 +197,9 @@ def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, object] | None]]:
             row = json.loads(line)
         except (json.JSONDecodeError, RecursionError) as error:
             reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
-            raise CorpusError(
-                f"{path}, line {number}: broken JSON ({reason}); each line must be one object"
-            ) from None
+            raise CorpusError(f"{path}, line {number}: broken JSON ({reason}); each line must be one object") from None
         if not isinstance(row, dict):
-            raise CorpusError(
-                f"{path}, line {number}: JSON, but not an object; write one object a line (JSON lines)"
-            )
+            raise CorpusError(f"{path}, line {number}: JSON, but not an object; write one object a line (JSON lines)")
         yield number, row
 
 

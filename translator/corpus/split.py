@@ -21,9 +21,7 @@ def pinned_split(source_hashes: NDArray[np.uint64], *, valid: int, test: int) ->
     wanted = {VALID: valid, TEST: test}
     num_pairs = len(source_hashes)
     if valid + test >= num_pairs:
-        raise CorpusError(
-            f"corpus.split asks for {valid} + {test} pairs and there are only {num_pairs}; ask for fewer"
-        )
+        raise CorpusError(f"corpus.split asks for {valid} + {test} pairs and there are only {num_pairs}; ask for fewer")
     _, group_of_pair, sizes = np.unique(source_hashes, return_inverse=True, return_counts=True)
     part_of_group = np.zeros(len(sizes), dtype=np.int8)
     group = 0

@@ -1,0 +1,196 @@
+"""All sets of a run together: overlap, splits, filters, and a report that leaves nothing unsaid."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from translator.corpus import Corpus, prepare
+from translator.errors import CorpusError
+
+Texts = list[tuple[str, str]]
+
+TRAIN: Texts = [
+    ("I like tea.", "Ich mag Tee."),
+    ("I like tea.", "Ich mag Tee."),
+    ("I like tea.", "Ich mag Tee."),
+    ("Thanks.", "Danke."),
+    ("Thanks.", "Vielen Dank."),
+    ("The train is late.", "Der Zug ist spät."),
+    ("The door is open.", "Die Tür ist offen."),
+    ("the door is open.", "Die Tür ist offen."),
+    ("Rain is falling.", "Es regnet."),
+    ("Copy line", "Copy line"),
+]
+VALID: Texts = [
+    ("The train is late.", "Der Zug ist spät."),
+    ("Rain is falling.", "Regen fällt."),
+    ("Snow is falling.", "Es schneit."),
+]
+
+
+@dataclass
+class Split:
+    valid: int = 0
+    test: int = 0
+
+
+@dataclass
+class Filters:
+    max_characters: int = 5000
+    drop_duplicates: bool = False
+    drop_overlap: str = "none"
+
+
+@dataclass
+class Settings:
+    """The fields of the config that are read here."""
+
+    train: Any
+    valid: Any = None
+    test: Any = None
+    split: Any = None
+    filters: Filters = field(default_factory=Filters)
+    source_language: str = "en"
+    target_language: str = "de"
+
+
+Write = Callable[[str, Texts], Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def make(name: str, texts: Texts) -> Path:
+        path = tmp_path / f"{name}.tsv"
+        path.write_text("".join(f"{source}\t{target}\n" for source, target in texts), encoding="utf-8")
+        return path
+
+    return make
+
+
+def numbered(num: int) -> Texts:
+    return [(f"Line number {i}.", f"Zeile Nummer {i}.") for i in range(num)]
+
+
+def rows_of(corpus: Corpus) -> set[tuple[str, str, int, str]]:
+    return {(row.set, row.reason, row.count, row.example) for row in corpus.report.rows}
+
+
+def test_duplicates_and_overlap_are_reported_and_kept(write: Write) -> None:
+    corpus = prepare(Settings(write("train", TRAIN), write("valid", VALID)))
+    assert rows_of(corpus) == {
+        ("train", "usable pairs", 10, ""),
+        ("train", "exact copies of an earlier pair", 2, "line 2: I like tea.; line 3: I like tea."),
+        ("train", "sources with several targets", 1, "line 4: Thanks."),
+        ("train", "source equal to target", 1, "line 10: Copy line"),
+        ("valid", "usable pairs", 3, ""),
+        ("valid", "pairs also in train", 1, "line 1: The train is late."),
+        ("valid", "sources also in train", 2, "line 1: The train is late.; line 2: Rain is falling."),
+    }
+    assert corpus.report.warnings == [
+        "2 of 3 sources of valid are also in train (1 with the same target), so its scores are too good; "
+        "corpus.filters.drop_overlap=source takes them out of train"
+    ]
+    assert (len(corpus.train), len(corpus.valid["valid"]), corpus.test) == (10, 3, {})
+
+
+@pytest.mark.parametrize(
+    ("filters", "dropped", "num_left", "num_warnings"),
+    [
+        (Filters(drop_duplicates=True), {"dropped: exact copies": 2}, 8, 1),
+        (Filters(drop_overlap="pair"), {"dropped: pair also in a held-out set": 1}, 9, 1),
+        (Filters(drop_overlap="source"), {"dropped: source also in a held-out set": 2}, 8, 0),
+        (Filters(max_characters=16), {"dropped: over 16 characters": 3}, 7, 1),
+        (
+            Filters(max_characters=17, drop_duplicates=True, drop_overlap="source"),
+            {
+                "dropped: over 17 characters": 3,
+                "dropped: exact copies": 2,
+                "dropped: source also in a held-out set": 1,
+            },
+            4,
+            0,
+        ),
+    ],
+)
+def test_pairs_are_dropped_when_asked_and_counted_once(
+    write: Write, filters: Filters, dropped: dict[str, int], num_left: int, num_warnings: int
+) -> None:
+    corpus = prepare(Settings(write("train", TRAIN), write("valid", VALID), filters=filters))
+    assert {row.reason: row.count for row in corpus.report.rows if "dropped" in row.reason} == dropped
+    assert len(corpus.train) == corpus.report.count("train", "pairs left to train on") == num_left
+    assert len(corpus.report.warnings) == num_warnings
+    assert len(corpus.valid["valid"]) == 3
+
+
+def test_named_sets_keep_their_order_and_are_compared_with_each_other(write: Write) -> None:
+    first, second = write("b", VALID[:1]), write("a", VALID)
+    corpus = prepare(Settings(write("train", TRAIN[:3]), {"news": first, "chat": second}, {"news": second}))
+    assert (list(corpus.valid), list(corpus.test)) == (["news", "chat"], ["news"])
+    assert corpus.report.count("valid/chat", "pairs also in valid/news") == 1
+    assert corpus.report.count("test/news", "sources also in valid/chat") == 3
+    assert corpus.locate("valid/chat", 2).endswith("a.tsv, line 3")
+
+
+def test_long_lines_are_dropped_from_train_only(write: Write) -> None:
+    long = [*numbered(6), ("word " * 6002, "Wort"), *numbered(13)[6:]]
+    corpus = prepare(Settings(write("train", long), write("valid", long[6:7])))
+    assert ("train", "dropped: over 5,000 characters", 1) in {row[:3] for row in rows_of(corpus)}
+    assert (len(corpus.train), len(corpus.valid["valid"])) == (13, 1)
+    assert corpus.locate("train", 6).endswith("line 8")
+
+
+def test_skipped_rows_are_reported_with_their_lines(write: Write) -> None:
+    corpus = prepare(
+        Settings(write("train", [("a", "A"), ("b", ""), ("", "C")]), write("valid", [("", ""), ("d", "D")]))
+    )
+    assert {
+        ("train", "skipped: target is empty", 1, "line 2"),
+        ("train", "skipped: source is empty", 1, "line 3"),
+        ("valid", "skipped: both sides are empty", 1, "line 1"),
+    } <= rows_of(corpus)
+
+
+def test_several_places_make_one_training_set(write: Write) -> None:
+    parts = [write("one", TRAIN[:4]), {"path": write("two", TRAIN[4:])}]
+    corpus = prepare(Settings(parts))
+    whole = prepare(Settings(write("whole", TRAIN)))
+    assert corpus.train["target"][:] == whole.train["target"][:]
+    assert corpus.fingerprint == whole.fingerprint
+    assert corpus.locate("train", 5).endswith("two.tsv, line 2")
+    with pytest.raises(CorpusError, match=r"corpus\.train\[1\]\.path: there is no file absent\.tsv"):
+        prepare(Settings([parts[0], "absent.tsv"]))
+
+
+def test_pinned_split_is_exact_and_never_tears_copies_apart(write: Write) -> None:
+    texts = [*numbered(40), *TRAIN, *(("LINE  NUMBER 3.", f"Variante {i}") for i in range(3))]
+    corpus = prepare(Settings(write("train", texts), split=Split(valid=8, test=5)))
+    sizes = (len(corpus.train), len(corpus.valid["valid"]), len(corpus.test["test"]))
+    assert sizes == (40, 8, 5)
+    assert corpus.report.count("valid", "held out of train") == 8
+    assert not [row for row in corpus.report.rows if "also in" in row.reason]
+    assert not corpus.report.warnings
+    again = prepare(Settings(write("copy", texts), split=Split(valid=8, test=5)))
+    assert again.fingerprint == corpus.fingerprint
+    assert again.valid["valid"][:] == corpus.valid["valid"][:]
+
+
+def test_a_split_of_test_alone_stands_beside_given_validation_pairs(write: Write) -> None:
+    corpus = prepare(Settings(write("train", numbered(9)), write("valid", VALID), split=Split(test=2)))
+    assert (len(corpus.train), len(corpus.valid["valid"]), len(corpus.test["test"])) == (7, 3, 2)
+
+
+def test_fingerprint_is_of_train_and_validation(write: Write) -> None:
+    train, valid = write("train", TRAIN), write("valid", VALID)
+    fingerprint = prepare(Settings(train, valid)).fingerprint
+    assert prepare(Settings(train, valid, valid)).fingerprint == fingerprint
+    assert prepare(Settings(train, {"named": valid})).fingerprint == fingerprint
+    assert prepare(Settings(train)).fingerprint != fingerprint
+    assert prepare(Settings(valid, train)).fingerprint != fingerprint
+
+
+def test_nothing_left_to_train_on_is_refused(write: Write) -> None:
+    with pytest.raises(CorpusError, match=r"no pairs to train on: dropped: over 2 characters \(10\); loosen"):
+        prepare(Settings(write("train", TRAIN), filters=Filters(max_characters=2)))

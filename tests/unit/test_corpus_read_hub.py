@@ -1,0 +1,111 @@
+"""Data sets of the hub (from its cache, without a network) and local folders in the same layouts."""
+
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pyarrow as pa
+import pytest
+
+from translator.corpus import read_pairs
+from translator.errors import CorpusError
+
+FEATURES = datasets.Features(
+    {"id": datasets.Value("string"), "translation": datasets.Translation(languages=("en", "it"))}
+)
+
+
+def table() -> datasets.Dataset:
+    texts = [{"en": "Yes.", "it": "Sì."}, {"en": "No.", "it": None}, {"en": "NA", "it": "null"}]
+    return datasets.Dataset.from_dict({"id": ["0", "1", "2"], "translation": texts}, features=FEATURES)
+
+
+def read_it_en(files: Any) -> list[tuple[str, str]]:
+    result = read_pairs(files, source_language="it", target_language="en")
+    return [(row["source"], row["target"]) for row in result.dataset]
+
+
+EXPECTED = [("Sì.", "Yes."), ("null", "NA")]
+
+
+@pytest.fixture
+def hub_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of `datasets` as it is after Someone/tiny_pairs was loaded once with a network."""
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path))
+    folder = tmp_path / "Someone___tiny_pairs" / "en-it" / "0.0.0" / "0123456789abcdef"
+    folder.mkdir(parents=True)
+    data = table().data.table
+    with pa.ipc.new_stream(str(folder / "tiny_pairs-train.arrow"), data.schema) as writer:
+        writer.write_table(data)
+    datasets.DatasetInfo(
+        features=FEATURES,
+        dataset_name="tiny_pairs",
+        config_name="en-it",
+        version="0.0.0",
+        splits=[{"name": "train", "num_examples": len(data), "dataset_name": "tiny_pairs"}],
+    ).write_to_directory(str(folder))
+    return tmp_path
+
+
+def test_a_cached_copy_works_without_a_network(hub_cache: Path) -> None:
+    assert read_it_en({"hub": "Someone/tiny_pairs", "subset": "en-it"}) == EXPECTED
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (
+            {"hub": "Helsinki-NLP/opus_books", "subset": "en-it"},
+            r"^hub data set Helsinki-NLP/opus_books \(en-it\) cannot be loaded: Couldn't reach .*"
+            r"connect to the network.*HF_HUB_OFFLINE=1",
+        ),
+        ({"hub": "Someone/tiny_pairs", "subset": "de-it"}, "cannot be loaded: .*de-it.*; check the id"),
+        (
+            {"hub": "Someone/tiny_pairs", "subset": "en-it", "split": "nix"},
+            'Unknown split "nix".*; check the id',
+        ),
+    ],
+)
+def test_what_cannot_be_loaded_ends_in_one_sentence(hub_cache: Path, files: dict[str, str], message: str) -> None:
+    with pytest.raises(CorpusError, match=message) as caught:
+        read_it_en(files)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_of_save_to_disk(tmp_path: Path) -> None:
+    table().save_to_disk(str(tmp_path / "one"))
+    assert read_it_en(tmp_path / "one") == EXPECTED
+    datasets.DatasetDict({"dev": table()}).save_to_disk(str(tmp_path / "several"))
+    assert read_it_en({"path": tmp_path / "several", "split": "dev"}) == EXPECTED
+    with pytest.raises(CorpusError, match="several has no split 'train', only dev"):
+        read_it_en(tmp_path / "several")
+
+
+def test_a_folder_of_parquet_files(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    table().to_parquet(str(tmp_path / "data" / "train-00000-of-00001.parquet"))
+    assert read_it_en({"path": tmp_path}) == EXPECTED
+    with pytest.raises(CorpusError, match='cannot be loaded as a data set: Unknown split "test"'):
+        read_it_en({"path": tmp_path, "split": "test"})
+
+
+def test_tables_in_a_folder_keep_their_words(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "train-1.csv").write_text("it,en\nnull,NA\n")
+    (tmp_path / "data" / "train-2.tsv").write_text("007\t1e5\n")
+    (tmp_path / "dev.jsonl").write_text('{"translation": {"en": "a", "it": "A"}}\n')
+    (tmp_path / "README.md").write_text("# Training pairs\n")
+    assert read_it_en(tmp_path) == [("null", "NA"), ("007", "1e5")]
+    assert read_it_en({"path": tmp_path, "split": "validation"}) == [("A", "a")]
+
+
+def test_files_that_name_no_split_are_for_training(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("sì\tyes\n", encoding="utf-8")
+    (tmp_path / "test.tsv").write_text("no\tno\n")
+    assert read_it_en(tmp_path) == [("sì", "yes")]
+
+
+def test_columns_that_are_no_pair_are_listed(tmp_path: Path) -> None:
+    datasets.Dataset.from_dict({"text": ["a"], "label": [1]}).save_to_disk(str(tmp_path / "saved"))
+    with pytest.raises(CorpusError, match="has no columns it and en, only 'text', 'label'"):
+        read_it_en(tmp_path / "saved")
