@@ -50,4 +50,5 @@ __all__ = [
 
 def json_schema() -> dict[str, Any]:
     """JSON schema of a config file, from which editors complete and check the YAML."""
-    return Config.model_json_schema()
+    schema = Config.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "translator config"}

@@ -11,8 +11,15 @@ if TYPE_CHECKING:  # fields imports this module, so that a Config made by hand i
     from translator.config.base import Problem
     from translator.config.fields import Config
 
-LOWER_IS_BETTER = {"loss": True, "perplexity": True, "accuracy": False, "bleu": False, "chrf": False,
-                   "ter": True, "cer": True, "wer": True}  # fmt: skip
+LOWER_IS_BETTER = {
+    "loss": True,
+    "perplexity": True,
+    "accuracy": False,
+    "bleu": False,
+    "chrf": False,
+    "cer": True,
+    "wer": True,
+}
 
 
 @dataclass(frozen=True)

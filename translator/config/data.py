@@ -168,7 +168,7 @@ class CorpusConfig(Section):
             found += [
                 (
                     (f"split.{key}", key),
-                    f"{count} pairs would stand beside corpus.{key}; set one of them to 0 or null",
+                    f"takes pairs from train, but corpus.{key} is given too; set one to 0 or null",
                 )
                 for key, sets, count in (
                     ("valid", self.valid, self.split.valid),

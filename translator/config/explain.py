@@ -65,8 +65,9 @@ def explain(error: Any, tree: Tree, file: str) -> Iterator[tuple[Way, str, bool]
     """
     if error["type"] == "problems":
         for keys, sentence in error["ctx"]["problems"]:
-            way = (*error["loc"], *(part for part in keys[0].split(".") if part))
-            yield way, f"{_beginning(way, tree, file)}: {sentence}", False
+            ways = [(*error["loc"], *(part for part in key.split(".") if part)) for key in keys]
+            written = next((way for way in ways if way in tree.places), ways[0])
+            yield ways[0], f"{_beginning(ways[0], tree, file, written)}: {sentence}", False
         return
     way, info = _field_at(error["loc"])
     beginning = _beginning(way, tree, file)
@@ -99,11 +100,12 @@ def _field_at(loc: Way) -> tuple[Way, FieldInfo | None]:
     return tuple(way), info
 
 
-def _beginning(way: Way, tree: Tree, file: str) -> str:
-    """`config.yaml:12: model.d_model`: the place of the nearest key that was written, and the key."""
-    places = (tree.places[way[:end]] for end in range(len(way), 0, -1) if way[:end] in tree.places)
+def _beginning(way: Way, tree: Tree, file: str, written: Way | None = None) -> str:
+    """`config.yaml:12: model.d_model`: the place of what was written (by default that key), and the key."""
+    at = written or way
+    places = (tree.places[at[:end]] for end in range(len(at), 0, -1) if at[:end] in tree.places)
     key = dotted(part for end, part in enumerate(way, 1) if way[:end] not in tree.unwritten)
-    return f"{next(places, file)}: {key}".removesuffix(": ")
+    return f"{next(places, file)}: {key}"
 
 
 def _shown(value: Any) -> str:

@@ -83,7 +83,7 @@ def _files_in(value: Any, way: Way) -> Iterator[tuple[Way, dict[str, Any]]]:
     entries: Iterable[tuple[str | int, Any]] = ()
     if isinstance(value, list):
         entries = enumerate(value)
-    elif isinstance(value, dict) and (is_files(value) or len(way) > 2):
+    elif isinstance(value, dict) and (is_files(value) or len(way) > 2 or way[1] == "train"):
         yield way, value
     elif isinstance(value, dict):
         entries = value.items()

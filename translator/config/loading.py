@@ -72,14 +72,16 @@ def _room(there: Any, way: tuple[str, ...]) -> dict[str, Any]:
     Where pairs lie can be said in several forms that exclude each other; corpus.train.source=FILE takes the
     place of a hub data set, and corpus.valid.news.path=FILE stands beside a set that had no name.
     """
+    key = way[-1]
     if way[0] == "corpus" and len(way) > 2 and way[1] in SETS:
-        key = way[-1]
-        if isinstance(there, str):
-            there = {"path": there}
+        there = {"path": there} if isinstance(there, str) else there
+        one_place = isinstance(there, dict) and is_files(there)
         if key not in Files.model_fields:
-            there = {way[1]: there} if is_files(there) else there
-        elif not is_files(there) or {FORMS[old] for old in there if old in FORMS} - {FORMS.get(key)}:
-            there = {} if key in FORMS or not is_files(there) else there
+            there = {way[1]: there} if one_place else there
+        elif not one_place or (
+            key in FORMS and {FORMS.get(old, FORMS[key]) for old in there} != {FORMS[key]}
+        ):
+            there = {}
     return dict(there) if isinstance(there, dict) else {}
 
 

@@ -120,7 +120,7 @@ def resolve(config: Config, **choices: Any) -> Config:
     """
     values = config.model_dump(exclude_unset=True)
     for name, choice in choices.items():
-        keys = [key for key in flat_settings(config) if key == name or key.partition(".")[2] == name]
+        keys = [key for key in flat_settings(config) if "." in key and name in (key, key.partition(".")[2])]
         if len(keys) != 1:
             raise KeyError(f"{len(keys)} settings are called {name}")
         section, _, key = keys[0].partition(".")
