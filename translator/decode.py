@@ -1,0 +1,125 @@
+"""Token ids through a model, in batches by length: search for the best targets, score given ones.
+
+In float32 whatever the training precision, and each sentence on its own as far as its result is concerned.
+
+Shape letters: B sentences, R rows of a search step, S source length, T target length, D width, V vocabulary.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from translator.batches import collate
+from translator.config import DecodeConfig
+from translator.model import KVCache, Transformer
+from translator.search import Hypothesis, Step, beam_search, greedy
+from translator.tokenizer import Tokenizer
+
+Ids = Sequence[int]
+
+
+def max_positions(model: Transformer) -> int | None:
+    """Most tokens of a sequence, the special one counted; None where positions are computed, not learned."""
+    return None if model.tgt_positions is None else model.tgt_positions.num_embeddings
+
+
+@contextmanager
+def inference(model: Transformer) -> Iterator[None]:
+    """No dropout and no gradients; afterwards the model is in the mode that it was in."""
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        model.train(was_training)
+
+
+def search_ids(
+    model: Transformer, sources: Sequence[Ids], settings: DecodeConfig, num_best: int = 1
+) -> list[list[Hypothesis]]:
+    """The `num_best` best hypotheses of each source, greedy for a beam of one; ids without special tokens."""
+    found: dict[int, list[Hypothesis]] = {}
+    with inference(model):
+        for rows in _batches_by_length(list(map(len, sources)), settings.batch_tokens // settings.beam_size):
+            hypotheses = _search_batch(model, [sources[row] for row in rows], settings, num_best)
+            found.update(zip(rows, hypotheses, strict=True))
+    return [found[row] for row in range(len(sources))]
+
+
+def _search_batch(
+    model: Transformer, sources: list[Ids], settings: DecodeConfig, num_best: int
+) -> list[list[Hypothesis]]:
+    device = next(model.parameters()).device
+    batch = collate([(_array(source), _array(())) for source in sources], range(len(sources))).to(device)
+    limits = [int(settings.max_length_ratio * len(source)) + settings.max_length_extra for source in sources]
+    if (most := max_positions(model)) is not None:
+        limits = [min(limit, most - 1) for limit in limits]
+    common: dict[str, Any] = {
+        "bos_id": Tokenizer.bos_id,
+        "eos_id": Tokenizer.eos_id,
+        "max_lengths": limits,
+        # The end of the sentence is always allowed, so an unknown token is never the only choice.
+        "blocked_ids": (Tokenizer.pad_id, Tokenizer.bos_id, Tokenizer.unk_id),
+        "length_penalty": settings.length_penalty,
+        "device": device,
+    }
+    step = _decoder_step(model, model.encode(batch.src_BS, batch.src_mask_BS), batch.src_mask_BS)
+    if settings.beam_size == 1:
+        return [[hypothesis] for hypothesis in greedy(step, len(sources), **common)]
+    return beam_search(step, len(sources), beam_size=settings.beam_size, num_best=num_best, **common)
+
+
+def _decoder_step(model: Transformer, memory_BSD: Tensor, src_mask_BS: Tensor) -> Step:
+    cache = KVCache(model.num_decoder_layers)
+    src_mask_RS = src_mask_BS
+
+    def step(tokens_R: Tensor, parents_R: Tensor | None) -> Tensor:
+        nonlocal src_mask_RS
+        if parents_R is not None:  # the memory stays as it is: its keys and values are in the cache
+            cache.select(parents_R)
+            src_mask_RS = src_mask_RS[parents_R]
+        hidden_R1D = model.decode(tokens_R[:, None], memory_BSD, src_mask_RS, cache)
+        return model.project(hidden_R1D[:, 0])
+
+    return step
+
+
+def score_ids(
+    model: Transformer, sources: Sequence[Ids], targets: Sequence[Ids], batch_tokens: int
+) -> list[list[float]]:
+    """Log-probability of each target token, and of the end of the sentence, given what is before
+    (teacher-forced).
+    """
+    device = next(model.parameters()).device
+    lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
+    scores: dict[int, list[float]] = {}
+    with inference(model):
+        for rows in _batches_by_length(lengths, batch_tokens):
+            pairs = [(_array(sources[row]), _array(targets[row])) for row in rows]
+            batch = collate(pairs, rows).to(device)
+            logits_BTV = model(batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT).float()
+            chosen_BT = logits_BTV.gather(2, batch.labels_BT[:, :, None]).squeeze(2)
+            values_BT = (chosen_BT - logits_BTV.logsumexp(dim=2)).tolist()
+            scores.update((row, values[: len(targets[row]) + 1]) for row, values in zip(rows, values_BT, strict=True))
+    return [scores[row] for row in range(len(sources))]
+
+
+def _batches_by_length(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Rows of similar length whose padded size, end mark included, fits the budget; a longer row comes alone."""
+    rows: list[int] = []
+    for row in sorted(range(len(lengths)), key=lambda row: lengths[row], reverse=True):
+        if rows and (len(rows) + 1) * (lengths[rows[0]] + 1) > budget:
+            yield rows
+            rows = []
+        rows.append(row)
+    if rows:
+        yield rows
+
+
+def _array(ids: Ids) -> "np.ndarray[Any, np.dtype[np.int64]]":
+    return np.array(ids, dtype=np.int64)

@@ -1,0 +1,210 @@
+"""The weights folder: what a program needs to translate, written and read safely.
+
+    model.safetensors                                       float32 tensors, and what they belong to
+    tokenizer.json, or tokenizer.source.json and tokenizer.target.json
+    config.yaml
+
+Nothing in it can run code, and nothing is used before all of it has been found to belong together.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from translator.checkpoint import FORMAT_VERSION, all_finite, load_tensors, save_tensors
+from translator.config import Config, load_config
+from translator.errors import CheckpointError
+from translator.model import Transformer
+from translator.tokenizer import Tokenizer
+
+WEIGHTS = "model.safetensors"
+METADATA = (
+    "format_version",
+    "step",
+    "longest_source",
+    "src_tokenizer",
+    "tgt_tokenizer",
+    "src_vocab_size",
+    "tgt_vocab_size",
+)
+
+
+@dataclass(frozen=True)
+class LoadedWeights:
+    """The content of a weights folder; the model is on the CPU, in float32."""
+
+    model: Transformer
+    src_tokenizer: Tokenizer
+    tgt_tokenizer: Tokenizer
+    config: Config
+    step: int
+    longest_source: int
+    """Tokens of the longest source that the model was trained on."""
+
+
+def save_tokenizers(folder: Path, src_tokenizer: Tokenizer, tgt_tokenizer: Tokenizer) -> None:
+    """Write the tokenizers: one file when both sides share one."""
+    if src_tokenizer is tgt_tokenizer:
+        src_tokenizer.save(folder / "tokenizer.json")
+    else:
+        src_tokenizer.save(folder / "tokenizer.source.json")
+        tgt_tokenizer.save(folder / "tokenizer.target.json")
+
+
+def load_tokenizers(folder: Path) -> tuple[Tokenizer, Tokenizer]:
+    """Read the tokenizers: the same object twice when both sides share one.
+
+    Raises:
+        CheckpointError: a file is missing, damaged or not safe.
+    """
+    files = [folder / "tokenizer.json"]
+    if not files[0].is_file():
+        files = [folder / "tokenizer.source.json", folder / "tokenizer.target.json"]
+    for file in files:
+        if not file.is_file():
+            raise CheckpointError(
+                f"{folder} holds neither tokenizer.json nor {file.name}; copy the whole folder again."
+            )
+        _refuse_binary(file)
+    tokenizers = [Tokenizer.load(file) for file in files]
+    return tokenizers[0], tokenizers[-1]
+
+
+def save_weights(
+    folder: Path,
+    weights: Mapping[str, Tensor],
+    *,
+    step: int,
+    src_tokenizer: Tokenizer,
+    tgt_tokenizer: Tokenizer,
+    longest_source: int,
+) -> None:
+    """Write `model.safetensors` in float32, with what is needed to notice files that do not belong to it."""
+    values = (
+        FORMAT_VERSION,
+        step,
+        longest_source,
+        src_tokenizer.fingerprint,
+        tgt_tokenizer.fingerprint,
+        src_tokenizer.vocab_size,
+        tgt_tokenizer.vocab_size,
+    )
+    metadata = {key: str(value) for key, value in zip(METADATA, values, strict=True)}
+    save_tensors(folder / WEIGHTS, {name: tensor.float() for name, tensor in weights.items()}, metadata)
+
+
+def load_weights(folder: Path) -> LoadedWeights:
+    """Read a weights folder and build its model.
+
+    Raises:
+        CheckpointError: something is missing, damaged, unsafe, or does not belong together.
+        ConfigError: the stored configuration cannot be read.
+    """
+    for name in (WEIGHTS, "config.yaml"):
+        if not (folder / name).is_file():
+            raise CheckpointError(
+                f"{folder} holds no {name}: it is not a whole weights folder; copy it again or train first."
+            )
+    _refuse_binary(folder / "config.yaml")
+    config = load_config(folder / "config.yaml")
+    src_tokenizer, tgt_tokenizer = load_tokenizers(folder)
+    weights = load_tensors(folder / WEIGHTS)
+    metadata = _read_metadata(folder / WEIGHTS)
+    _check_tokenizers(folder, metadata, src_tokenizer, tgt_tokenizer)
+    try:
+        with torch.device("meta"):  # the tensors come from the file: none are drawn
+            model = Transformer(
+                src_tokenizer.vocab_size,
+                tgt_tokenizer.vocab_size,
+                **config.model.model_dump(),
+                pad_id=src_tokenizer.pad_id,
+            )
+    except ValueError as error:
+        raise CheckpointError(f"{folder / 'config.yaml'} describes no possible model: {error}.") from error
+    _check_tensors(folder / WEIGHTS, weights, model.state_dict())
+    model.load_state_dict({name: tensor.float() for name, tensor in weights.items()}, assign=True)
+    longest = int(metadata["longest_source"])
+    return LoadedWeights(model, src_tokenizer, tgt_tokenizer, config, int(metadata["step"]), longest)
+
+
+def find_folder(name_or_path: str | Path, home: Path | None = None) -> Path:
+    """The weights folder with that path, or with that name under `weights/` of `home`.
+
+    `home` is by default $TRANSLATOR_HOME or the current folder. Raises CheckpointError where there is none.
+    """
+    path = Path(name_or_path)
+    if path.is_file():
+        if path.name == WEIGHTS:
+            return path.parent
+        raise CheckpointError(f"{path} is not a safe checkpoint: give the weights folder that holds {WEIGHTS}.")
+    if path.is_dir() and (path / WEIGHTS).exists():
+        return path
+    weights = (Path(os.environ.get("TRANSLATOR_HOME", ".")) if home is None else home) / "weights"
+    if len(path.parts) == 1 and (weights / path).is_dir():
+        return weights / path
+    if path.is_dir():
+        return path
+    known = ", ".join(sorted(file.parent.name for file in weights.glob(f"*/{WEIGHTS}"))) or "none"
+    raise CheckpointError(f"{path} is neither a weights folder nor a name under {weights} (there: {known}).")
+
+
+def _refuse_binary(file: Path) -> None:
+    """Text begins with a printable character or white space; pickles, archives and arrays do not."""
+    with file.open("rb") as opened:
+        first = opened.read(2)
+    if first == b"PK" or not (first[:1].isspace() or first[:1].decode("ascii", "replace").isprintable()):
+        raise CheckpointError(f"{file} is not a safe checkpoint: it is no text file.")
+
+
+def _read_metadata(file: Path) -> dict[str, str]:
+    try:
+        with safe_open(file, framework="pt") as opened:
+            metadata: dict[str, str] = opened.metadata() or {}
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"{file} is not a safe checkpoint (safetensors): {error}.") from error
+    missing = [key for key in METADATA if key not in metadata]
+    if missing:
+        raise CheckpointError(f"{file} was not published by this program: its metadata lacks {', '.join(missing)}.")
+    if metadata["format_version"] != str(FORMAT_VERSION):
+        raise CheckpointError(
+            f"{file} has format {metadata['format_version']}, this program reads format {FORMAT_VERSION}; "
+            "use the version of the program that wrote it."
+        )
+    return metadata
+
+
+def _check_tokenizers(
+    folder: Path, metadata: Mapping[str, str], src_tokenizer: Tokenizer, tgt_tokenizer: Tokenizer
+) -> None:
+    """Refuse tokenizers that the model was not trained with: every token would mean another word."""
+    for side, name, tokenizer in (("src", "source", src_tokenizer), ("tgt", "target", tgt_tokenizer)):
+        expected, size = metadata[f"{side}_tokenizer"], metadata[f"{side}_vocab_size"]
+        if tokenizer.fingerprint != expected:
+            raise CheckpointError(
+                f"The {name} tokenizer in {folder} does not belong to these weights: it has "
+                f"{tokenizer.vocab_size} entries and SHA-256 {tokenizer.fingerprint[:12]}, they were trained with "
+                f"{size} entries and SHA-256 {expected[:12]}; copy the whole folder again."
+            )
+
+
+def _check_tensors(file: Path, found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
+    problems = [f"{name} is missing" for name in expected if name not in found]
+    problems += [f"{name} is unknown" for name in found if name not in expected]
+    problems += [
+        f"{name} has the shape {tuple(tensor.shape)}, not {tuple(expected[name].shape)}"
+        for name, tensor in found.items()
+        if name in expected and tensor.shape != expected[name].shape
+    ]
+    if problems:
+        more = f" (and {len(problems) - 2} more)" if len(problems) > 2 else ""
+        raise CheckpointError(
+            f"{file} does not fit config.yaml beside it: {'; '.join(problems[:2])}{more}; copy the whole folder again."
+        )
+    for name, tensor in found.items():
+        if not all_finite(tensor):
+            raise CheckpointError(f"{file} is damaged: {name} holds values that are not numbers.")
