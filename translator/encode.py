@@ -1,0 +1,377 @@
+"""Pairs of text to token ids in memory-mapped files, computed once and cached under the content's fingerprint.
+
+Ids are stored without special tokens, all sentences of a side in one flat array with the offset of each. With BPE
+dropout each side is stored in several sampled spellings, and epoch e uses number e mod dropout_samples: what a
+pair looks like is a function of (seed, epoch).
+
+The cache lies in `cache_folder()`; it may be deleted at any time.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import zlib
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from translator.errors import CorpusError, TranslatorError
+from translator.files import fsync_folder, write_atomic
+from translator.subword_sampling import SubwordSampler, flatten
+from translator.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+IntArray = NDArray[np.integer]
+
+_FORMAT = 1  # raise it when what an entry holds, or how ids are computed, changes
+_SIDES = ("source", "target")
+_CHUNK_PAIRS = 4096
+_MOST_EXAMPLES = 5
+_META = "meta.json"
+
+
+def cache_folder() -> Path:
+    """$TRANSLATOR_CACHE, else translator/ in $XDG_CACHE_HOME or ~/.cache."""
+    own = os.environ.get("TRANSLATOR_CACHE")
+    if own:
+        return Path(own).expanduser()
+    shared = os.environ.get("XDG_CACHE_HOME")
+    return (Path(shared) if shared else Path.home() / ".cache") / "translator"
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Token ids of the pairs that passed the filters."""
+
+    index: IntArray  # row of each pair in the data set, from 0
+    skipped: dict[str, int]  # reason -> number of pairs left out
+    examples: dict[str, list[str]]  # reason -> the first few of them
+    fingerprint: str  # of the texts, the tokenizers and the settings
+    num_samples: int
+    _ids: dict[str, IntArray]  # "source.0" (side and sample) -> ids of all sentences
+    _offsets: dict[str, NDArray[np.int64]]
+
+    @property
+    def num_pairs(self) -> int:
+        return len(self.index)
+
+    def lengths(self, epoch: int = 0) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Source and target lengths in this epoch, with the one special token that each sequence gains."""
+        sample = epoch % self.num_samples
+        src, tgt = (np.diff(self._offsets[f"{side}.{sample}"]) + 1 for side in _SIDES)
+        return src.astype(np.int32), tgt.astype(np.int32)
+
+    def pair(self, i: int, epoch: int = 0) -> tuple[IntArray, IntArray]:
+        """Source and target ids of pair `i` in this epoch, without special tokens."""
+        sample = epoch % self.num_samples
+        src, tgt = (self._sentence(f"{side}.{sample}", i) for side in _SIDES)
+        return src, tgt
+
+    def _sentence(self, name: str, i: int) -> IntArray:
+        start, end = self._offsets[name][i : i + 2]
+        return self._ids[name][start:end]
+
+
+def encode_corpus(
+    dataset: "Dataset",
+    src_tokenizer: Tokenizer,
+    tgt_tokenizer: Tokenizer,
+    *,
+    max_tokens: int | None = None,
+    max_ratio: float | None = None,
+    dropout: float = 0.0,
+    dropout_samples: int = 8,
+    seed: int = 1,
+    cache: Path | None = None,
+    num_workers: int | None = None,
+) -> Encoded:
+    """Encode the columns `source` and `target`; leave out pairs that are too long or too uneven.
+
+    `max_tokens` bounds either side in tokens without special ones, `max_ratio` the longer side over the shorter;
+    None turns a filter off. Both look at the plain encoding. A sampled spelling (BPE dropout, kind bpe only) that
+    is longer than the longest plain one that is kept gives way to the plain spelling of its sentence.
+
+    With a `cache` folder the result is memory-mapped from it and found again for the same texts, tokenizers and
+    settings; a damaged entry is made anew. Without one it is held in memory.
+
+    Raises:
+        CorpusError: there are pairs, but none passes the filters.
+    """
+    tokenizers = {"source": src_tokenizer, "target": tgt_tokenizer}
+    sampled = dropout > 0 and src_tokenizer.kind == tgt_tokenizer.kind == "bpe"
+    settings = {
+        "format": _FORMAT,
+        "texts": _texts_fingerprint(dataset),
+        "tokenizers": [tokenizer.fingerprint for tokenizer in tokenizers.values()],
+        "max_tokens": max_tokens,
+        "max_ratio": max_ratio,
+        "sampling": [dropout, dropout_samples, seed] if sampled else None,
+    }
+    fingerprint = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+    samplers: dict[str, SubwordSampler] = {}
+    if sampled:
+        for side, tokenizer in tokenizers.items():
+            shared = samplers.get("source") if tokenizer is src_tokenizer else None
+            samplers[side] = shared or SubwordSampler(
+                tokenizer, dropout=dropout, num_samples=dropout_samples, seed=seed
+            )
+
+    def build(folder: Path) -> None:
+        plain = _Plain(tokenizers, samplers, max_tokens=max_tokens, max_ratio=max_ratio)
+        plain.write(dataset, folder)
+        if samplers:
+            workers = num_workers or os.cpu_count() or 1
+            _write_samples(folder, samplers, tokenizers, dropout_samples, workers)
+        meta = {
+            "fingerprint": fingerprint,
+            "num_samples": dropout_samples if samplers else 1,
+            "skipped": plain.skipped,
+            "examples": plain.examples,
+            "files": {path.name: _checksum(path) for path in sorted(folder.iterdir())},
+        }
+        write_atomic(folder / _META, json.dumps(meta, indent=1) + "\n")
+
+    if cache is None:
+        with tempfile.TemporaryDirectory() as name:
+            build(Path(name))
+            encoded = _open(Path(name), fingerprint, tokenizers, mapped=False)
+    else:
+        entry = cache / "encoded" / fingerprint
+        try:
+            encoded = _open(entry, fingerprint, tokenizers, mapped=True)
+        except (OSError, ValueError, KeyError):  # absent or damaged
+            _store(build, entry)
+            encoded = _open(entry, fingerprint, tokenizers, mapped=True)
+    if len(dataset) and not encoded.num_pairs:
+        reasons = "; ".join(f"{count} {reason}" for reason, count in encoded.skipped.items())
+        raise CorpusError(f"none of the {len(dataset)} pairs is usable ({reasons}): see corpus.filters")
+    return encoded
+
+
+def _texts_fingerprint(dataset: "Dataset") -> str:
+    """Hash of both columns in order, whatever pieces the table is stored in."""
+    digest = hashlib.blake2b(digest_size=32)
+    for table in dataset.select_columns(list(_SIDES)).with_format("arrow").iter(_CHUNK_PAIRS):
+        for side in _SIDES:
+            texts = table[side].cast("large_string").combine_chunks()
+            offsets = np.frombuffer(texts.buffers()[1], np.int64)[
+                texts.offset : texts.offset + len(texts) + 1
+            ]
+            digest.update(np.diff(offsets).tobytes())
+            digest.update(memoryview(texts.buffers()[2] or b"")[offsets[0] : offsets[-1]])
+    return digest.hexdigest()
+
+
+class _Plain:
+    """Writes the plain encoding of the pairs that pass, and for sampling the type of each of their words."""
+
+    def __init__(
+        self,
+        tokenizers: dict[str, Tokenizer],
+        samplers: dict[str, SubwordSampler],
+        *,
+        max_tokens: int | None,
+        max_ratio: float | None,
+    ) -> None:
+        self._tokenizers, self._samplers = tokenizers, samplers
+        self._max_tokens, self._max_ratio = max_tokens, max_ratio
+        self.skipped: dict[str, int] = {}
+        self.examples: dict[str, list[str]] = {}
+
+    def write(self, dataset: "Dataset", folder: Path) -> None:
+        name = "{}.plain" if self._samplers else "{}.0"
+        first_row = 0
+        with ExitStack() as stack:
+            index = stack.enter_context((folder / "index").open("wb"))
+            ids_to, types_to = {}, {}
+            for side, tokenizer in self._tokenizers.items():
+                ids_to[side] = stack.enter_context(_Writer(folder, name.format(side), _dtype(tokenizer)))
+                if self._samplers:
+                    types_to[side] = stack.enter_context(
+                        _Writer(folder, f"{side}.types", np.dtype(np.uint32))
+                    )
+            for batch in dataset.iter(_CHUNK_PAIRS):
+                encoded = {side: self._encode(side, batch[side]) for side in _SIDES}
+                lengths = [np.array([len(ids) for ids, _ in encoded[side]]) for side in _SIDES]
+                keep = self._filter(*lengths, first_row)
+                index.write((first_row + keep).astype(np.int64).tobytes())
+                for side in _SIDES:
+                    ids, words, offsets = flatten([encoded[side][i] for i in keep])
+                    ids_to[side].append(ids, offsets)
+                    if self._samplers:
+                        types_to[side].append(*self._samplers[side].add(ids, words, offsets))
+                first_row += len(lengths[0])
+
+    def _encode(self, side: str, texts: list[str]) -> list[tuple[list[int], list[int]]]:
+        if self._samplers:
+            return self._tokenizers[side].encode_words(texts)
+        return [(ids, []) for ids in self._tokenizers[side].encode_batch(texts)]
+
+    def _filter(self, src_len: IntArray, tgt_len: IntArray, first_row: int) -> IntArray:
+        """Positions of the pairs to keep; counts the others, each by the first reason that holds."""
+        keep = np.ones(len(src_len), dtype=bool)
+        longer, shorter = np.maximum(src_len, tgt_len), np.maximum(np.minimum(src_len, tgt_len), 1)
+        reasons = {}
+        if self._max_tokens is not None:
+            reasons[f"longer than {self._max_tokens} tokens"] = longer > self._max_tokens
+        if self._max_ratio is not None:
+            reasons[f"token ratio above {self._max_ratio:g}"] = longer > self._max_ratio * shorter
+        for reason, found in reasons.items():
+            rows = np.flatnonzero(found & keep)
+            keep[rows] = False
+            if len(rows):
+                self.skipped[reason] = self.skipped.get(reason, 0) + len(rows)
+                examples = self.examples.setdefault(reason, [])
+                for i in rows[: _MOST_EXAMPLES - len(examples)]:
+                    examples.append(
+                        f"pair {first_row + i + 1}: {src_len[i]} source and {tgt_len[i]} target tokens"
+                    )
+        return np.flatnonzero(keep)
+
+
+def _write_samples(
+    folder: Path,
+    samplers: dict[str, SubwordSampler],
+    tokenizers: dict[str, Tokenizer],
+    num_samples: int,
+    num_workers: int,
+) -> None:
+    """Replace the plain files in `folder` by those of the sampled spellings."""
+    for sampler in {id(sampler): sampler for sampler in samplers.values()}.values():
+        sampler.sample(num_workers)
+    plain = {side: _read_sentences(folder, f"{side}.plain", _dtype(tokenizers[side])) for side in _SIDES}
+    longest = max(int(np.diff(offsets).max(initial=0)) for _, offsets in plain.values())
+    for number, side in enumerate(_SIDES):
+        plain_ids, plain_offsets = plain[side]
+        types, type_offsets = _read_sentences(folder, f"{side}.types", np.dtype(np.uint32))
+        num_pairs = len(type_offsets) - 1
+        for sample in range(num_samples):
+            with _Writer(folder, f"{side}.{sample}", _dtype(tokenizers[side])) as writer:
+                for start in range(0, num_pairs, _CHUNK_PAIRS):
+                    offsets = type_offsets[start : start + _CHUNK_PAIRS + 1]
+                    ids, bounds = samplers[side].spell(
+                        types[offsets[0] : offsets[-1]],
+                        offsets - offsets[0],
+                        sample=2 * sample + number,
+                        first_sentence=start,
+                    )
+                    too_long = np.flatnonzero(np.diff(bounds) > longest)
+                    if len(too_long):
+                        parts = np.split(ids, bounds[1:-1])
+                        for i in too_long:
+                            row = start + int(i)
+                            parts[i] = plain_ids[plain_offsets[row] : plain_offsets[row + 1]].astype(
+                                np.uint32
+                            )
+                        ids = np.concatenate(parts)
+                        bounds = np.cumsum([0, *map(len, parts)])
+                    writer.append(ids, bounds)
+    del plain, plain_ids, types  # let go of the maps, so that the files can be deleted everywhere
+    for side in _SIDES:
+        for ending in ("plain.ids", "plain.offsets", "types.ids", "types.offsets"):
+            (folder / f"{side}.{ending}").unlink()
+
+
+def _store(build: Callable[[Path], None], entry: Path) -> None:
+    """Build a cache entry under a temporary name and put it in its place."""
+    temporary = None
+    try:
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=".new-", dir=entry.parent))
+        build(temporary)
+        shutil.rmtree(entry, ignore_errors=True)
+        with suppress(FileExistsError):  # another process was faster with the same entry
+            temporary.rename(entry)
+        fsync_folder(entry.parent)
+    except OSError as error:
+        if not entry.exists():
+            raise TranslatorError(
+                f"{entry.parent}: the encoded corpus cannot be stored ({error.strerror}); free some space there "
+                "or set TRANSLATOR_CACHE to another folder"
+            ) from error
+    finally:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _open(folder: Path, fingerprint: str, tokenizers: dict[str, Tokenizer], *, mapped: bool) -> Encoded:
+    """Read an entry.
+
+    Raises:
+        OSError, ValueError, KeyError: it is absent or damaged.
+    """
+    meta = json.loads((folder / _META).read_text(encoding="utf-8"))
+    for name, checksum in meta["files"].items():
+        if meta["fingerprint"] != fingerprint or _checksum(folder / name) != checksum:
+            raise ValueError(f"{folder / name} is damaged")
+    ids, offsets = {}, {}
+    for side in _SIDES:
+        for sample in range(meta["num_samples"]):
+            name = f"{side}.{sample}"
+            ids[name], offsets[name] = _read_sentences(folder, name, _dtype(tokenizers[side]), mapped=mapped)
+    return Encoded(
+        index=_read(folder / "index", np.dtype(np.int64), mapped=mapped),
+        skipped=meta["skipped"],
+        examples=meta["examples"],
+        fingerprint=fingerprint,
+        num_samples=meta["num_samples"],
+        _ids=ids,
+        _offsets=offsets,
+    )
+
+
+class _Writer:
+    """Appends sentences to NAME.ids and NAME.offsets in a folder."""
+
+    def __init__(self, folder: Path, name: str, dtype: "np.dtype[Any]") -> None:
+        self._ids = (folder / f"{name}.ids").open("wb")
+        self._offsets = (folder / f"{name}.offsets").open("wb")
+        self._offsets.write(np.zeros(1, dtype=np.int64).tobytes())
+        self._dtype, self._end = dtype, 0
+
+    def append(self, ids: IntArray, offsets: IntArray) -> None:
+        self._ids.write(ids.astype(self._dtype).tobytes())
+        self._offsets.write((offsets[1:] + self._end).astype(np.int64).tobytes())
+        self._end += len(ids)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ids.close()
+        self._offsets.close()
+
+
+def _dtype(tokenizer: Tokenizer) -> "np.dtype[Any]":
+    return np.dtype(np.uint16 if tokenizer.vocab_size <= 2**16 else np.uint32)
+
+
+def _read_sentences(
+    folder: Path, name: str, dtype: "np.dtype[Any]", *, mapped: bool = True
+) -> tuple[IntArray, NDArray[np.int64]]:
+    ids = _read(folder / f"{name}.ids", dtype, mapped=mapped)
+    return ids, _read(folder / f"{name}.offsets", np.dtype(np.int64), mapped=mapped)
+
+
+def _read(path: Path, dtype: "np.dtype[Any]", *, mapped: bool) -> NDArray[Any]:
+    if mapped and path.stat().st_size:  # an empty file cannot be mapped
+        return np.memmap(path, dtype=dtype, mode="r")
+    return np.fromfile(path, dtype=dtype)
+
+
+def _checksum(path: Path) -> list[int]:
+    """Size and CRC-32: they find damage and half-written files, not malice."""
+    crc = 0
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            crc = zlib.crc32(piece, crc)
+    return [path.stat().st_size, crc]
