@@ -37,6 +37,7 @@ def test_six_lines_make_a_run(write_config: WriteConfig, tmp_path: Path) -> None
         ("1.0e-3", 0.001),
         ("+2", 2.0),
         (".5", 0.5),
+        ("1e2", 100.0),
         ("0x10", 16.0),
         ("0o17", 15.0),
     ],
@@ -93,6 +94,10 @@ optim: {learning_rate: fast, betas: [0.9, 2]}
     ]
 
 
+def test_a_section_without_keys_is_as_if_it_were_not_there(write_config: WriteConfig) -> None:
+    assert load_config(write_config(SMALL + "  filters:\nmodel:\n  # d_model: 512\n")).model.d_model == 256
+
+
 @pytest.mark.parametrize(
     ("text", "error"),
     [
@@ -111,6 +116,7 @@ optim: {learning_rate: fast, betas: [0.9, 2]}
         ("- a\n", "my.yaml: holds no keys"),
         ("? [a]\n: 1\n", "my.yaml:1: a key must be a plain word"),
         (SMALL + "---\nseed: 1\n", "my.yaml:5: a second document begins; a config is one"),
+        (SMALL.replace("{source: a.en, target: a.no}", ""), "my.yaml:4: corpus.train: missing; The training pairs"),
         ("", "my.yaml: corpus: missing; The sentence pairs and their languages"),
         (
             "corpus: {source_language: en, train: a.tsv}\n",
@@ -148,6 +154,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         ("optim.learning_rate=.nan", "optim.learning_rate: nan is not allowed"),
         ("optim.learning_rate=true", "optim.learning_rate: true is not allowed"),
         ("model.d_model=1.5", "model.d_model: 1.5 is not allowed; allowed: a whole"),
+        ("optim.betas=[0.9]", "optim.betas: [0.9] is not allowed; allowed: two numbers in brackets"),
         ("model=5", "model: 5 is not allowed; allowed: a section of settings"),
         ("name=2024", "name: 2024 is not allowed; allowed: text of letters"),
         ("name=../up", "name: `../up` is not allowed; allowed: text of letters"),

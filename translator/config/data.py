@@ -13,22 +13,16 @@ class Files(Section):
     """Where one set of sentence pairs lies: `source` and `target`, `path`, `hub` or `starter`."""
 
     source: Path | None = setting(None, "Text file with one source sentence a line (.gz too).", "announced")
-    target: Path | None = setting(
-        None, "Text file with the translation of each line of source (.gz too).", "announced"
-    )
+    target: Path | None = setting(None, "Text file with the translation of each line of source (.gz too).", "announced")
     path: Path | None = setting(
         None,
         "One table of pairs (.tsv, .csv, .json, .jsonl, each .gz too), or a local folder in datasets layout.",
         "announced",
     )
-    hub: Text | None = setting(
-        None, "Data set of the Hugging Face hub, such as Helsinki-NLP/opus_books.", "announced"
-    )
+    hub: Text | None = setting(None, "Data set of the Hugging Face hub, such as Helsinki-NLP/opus_books.", "announced")
     subset: Text | None = setting(None, "Subset of the hub data set, such as en-it.", "announced")
     split: Text = setting("train", "Split of the hub data set or of the local folder.", "announced")
-    revision: Text | None = setting(
-        None, "Git revision of the hub data set, to pin its content.", "announced"
-    )
+    revision: Text | None = setting(None, "Git revision of the hub data set, to pin its content.", "announced")
     starter: Literal["train", "valid", "valid-hand", "test", "test-hand"] | None = setting(
         None, "Part of the English-Italian starter corpus inside the package.", "announced"
     )
@@ -100,12 +94,8 @@ Sets = dict[SetName, Files] | None
 _AnySets = Files | str | dict[SetName, Files | str] | None
 
 # One place may be written where several are possible, and a path instead of {path: ...}.
-Train = Annotated[
-    list[Files], BeforeValidator(as_list, json_schema_input_type=Files | str | list[Files | str])
-]
-Valid = Annotated[
-    Sets, BeforeValidator(lambda value: as_sets("valid", value), json_schema_input_type=_AnySets)
-]
+Train = Annotated[list[Files], BeforeValidator(as_list, json_schema_input_type=Files | str | list[Files | str])]
+Valid = Annotated[Sets, BeforeValidator(lambda value: as_sets("valid", value), json_schema_input_type=_AnySets)]
 Test = Annotated[Sets, BeforeValidator(lambda value: as_sets("test", value), json_schema_input_type=_AnySets)]
 
 
@@ -140,15 +130,9 @@ class Filters(Section):
 class CorpusConfig(Section):
     """The sentence pairs and their languages."""
 
-    source_language: Text = setting(
-        ..., "Language to translate from, such as en.", "refused", pattern=WORD_PATTERN
-    )
-    target_language: Text = setting(
-        ..., "Language to translate into, such as it.", "refused", pattern=WORD_PATTERN
-    )
-    train: Train = setting(
-        ..., "The training pairs: one place or a list of places.", "announced", min_length=1
-    )
+    source_language: Text = setting(..., "Language to translate from, such as en.", "refused", pattern=WORD_PATTERN)
+    target_language: Text = setting(..., "Language to translate into, such as it.", "refused", pattern=WORD_PATTERN)
+    train: Train = setting(..., "The training pairs: one place or a list of places.", "announced", min_length=1)
     valid: Valid = setting(
         None,
         "Validation pairs: one place, or several by name. The first set decides which weights are best.",
@@ -191,9 +175,7 @@ class TokenizerConfig(Section):
     shared: Bool = setting(True, "One vocabulary for both languages, or one for each.", "refused")
     min_frequency: Count = setting(1, "Rarer words, characters or merges get no entry.", "refused")
     split_digits: Bool = setting(False, "Make each digit a token of its own.", "refused")
-    lowercase: Bool = setting(
-        False, "Lower the case of all text; translations are then in lower case.", "refused"
-    )
+    lowercase: Bool = setting(False, "Lower the case of all text; translations are then in lower case.", "refused")
     dropout: Number = setting(
         0.0,
         "BPE dropout: chance to skip a merge while training, so that words are cut in several ways.",
@@ -201,9 +183,7 @@ class TokenizerConfig(Section):
         ge=0,
         lt=1,
     )
-    dropout_samples: Count = setting(
-        8, "Ways of cutting stored for each sentence; each epoch takes one.", "refused"
-    )
+    dropout_samples: Count = setting(8, "Ways of cutting stored for each sentence; each epoch takes one.", "refused")
 
     def problems(self) -> list[Problem]:
         if self.dropout > 0 and self.kind != "bpe":

@@ -71,7 +71,7 @@ def explain(error: Any, tree: Tree, file: str) -> Iterator[tuple[Way, str, bool]
         return
     way, info = _field_at(error["loc"])
     beginning = _beginning(way, tree, file)
-    if error["type"] == "missing":
+    if error["type"] == "missing" and len(way) == len(error["loc"]):
         yield way, f"{beginning}: missing; {info.description if info else ''}".rstrip("."), False
     elif "[key]" in error["loc"]:
         yield way, f"{beginning}: the name of a set is made of {PATTERNS[WORD_PATTERN]}", True

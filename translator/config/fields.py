@@ -22,13 +22,9 @@ class ModelConfig(Section):
     d_ff: Count = setting(1024, "Inner width of the feed-forward layers.", "refused")
     num_encoder_layers: Count = setting(3, "Layers of the encoder.", "refused")
     num_decoder_layers: Count = setting(3, "Layers of the decoder.", "refused")
-    dropout: Number = setting(
-        0.1, "Dropout of embeddings and of each sub-layer's output.", "announced", ge=0, lt=1
-    )
+    dropout: Number = setting(0.1, "Dropout of embeddings and of each sub-layer's output.", "announced", ge=0, lt=1)
     attention_dropout: Number = setting(0.0, "Dropout of attention weights.", "announced", ge=0, lt=1)
-    feedforward_dropout: Number = setting(
-        0.0, "Dropout inside the feed-forward layers.", "announced", ge=0, lt=1
-    )
+    feedforward_dropout: Number = setting(0.0, "Dropout inside the feed-forward layers.", "announced", ge=0, lt=1)
     norm: Literal["pre", "post"] = setting(
         "pre", "Normalise before each sub-layer, or after each sum (Vaswani et al. 2017).", "refused"
     )
@@ -40,9 +36,7 @@ class ModelConfig(Section):
         "sinusoidal", "How the model knows the order of tokens.", "refused"
     )
     max_positions: Count = setting(1024, "Longest text in tokens that learned positions can take.", "refused")
-    activation: Literal["relu", "gelu", "swiglu"] = setting(
-        "relu", "Activation of the feed-forward layers.", "refused"
-    )
+    activation: Literal["relu", "gelu", "swiglu"] = setting("relu", "Activation of the feed-forward layers.", "refused")
     share_embeddings: Literal["none", "target", "all"] = setting(
         "all",
         "none: three separate tables; target: target embedding and output projection are one;"
@@ -50,16 +44,12 @@ class ModelConfig(Section):
         "refused",
     )
     scale_embeddings: Bool = setting(True, "Multiply embeddings by the square root of d_model.", "refused")
-    initialisation: Literal["xavier", "normal"] = setting(
-        "xavier", "Distribution of the first weights.", "refused"
-    )
+    initialisation: Literal["xavier", "normal"] = setting("xavier", "Distribution of the first weights.", "refused")
 
     def problems(self) -> list[Problem]:
         found: list[Problem] = []
         if self.d_model % self.num_heads:
-            found.append(
-                (("num_heads", "d_model"), f"{self.num_heads} does not divide d_model: {self.d_model}")
-            )
+            found.append((("num_heads", "d_model"), f"{self.num_heads} does not divide d_model: {self.d_model}"))
         elif self.positions == "rotary" and self.d_model // self.num_heads % 2:
             width = self.d_model // self.num_heads
             found.append(
@@ -96,16 +86,10 @@ class OptimConfig(Section):
     )
     warmup_steps: Int = setting(1000, "Steps over which the learning rate rises from 0.", "announced", ge=0)
     min_learning_rate: Number = setting(0.0, "The learning rate does not fall below this.", "announced", ge=0)
-    betas: tuple[Number, Number] = setting(
-        (0.9, 0.98), "Adam's two decay rates, each from 0 to below 1.", "announced"
-    )
+    betas: tuple[Number, Number] = setting((0.9, 0.98), "Adam's two decay rates, each from 0 to below 1.", "announced")
     eps: Number = setting(1e-9, "Adam's epsilon.", "announced", gt=0)
-    weight_decay: Number = setting(
-        0.0, "Decoupled weight decay (AdamW) of matrices; 0: plain Adam.", "announced", ge=0
-    )
-    label_smoothing: Number = setting(
-        0.1, "Share of each target spread over the vocabulary.", "announced", ge=0, lt=1
-    )
+    weight_decay: Number = setting(0.0, "Decoupled weight decay (AdamW) of matrices; 0: plain Adam.", "announced", ge=0)
+    label_smoothing: Number = setting(0.1, "Share of each target spread over the vocabulary.", "announced", ge=0, lt=1)
     clip_norm: Number | None = setting(
         1.0, "Largest gradient norm; larger ones are scaled down; null: no limit.", "announced", gt=0
     )
@@ -115,9 +99,7 @@ class OptimConfig(Section):
         " or the mean of the last checkpoints.",
         "announced",
     )
-    average_decay: Number = setting(
-        0.999, "Decay of the moving average for each step.", "announced", gt=0, lt=1
-    )
+    average_decay: Number = setting(0.999, "Decay of the moving average for each step.", "announced", gt=0, lt=1)
     average_last: Count = setting(5, "Checkpoints in the mean when average is last.", "announced")
 
     def problems(self) -> list[Problem]:
@@ -132,12 +114,8 @@ class OptimConfig(Section):
 class TrainConfig(Section):
     """How long to train, and what to do at which step. A step is one update of the weights."""
 
-    steps: Count | None = setting(
-        None, "Stop after this many steps; 10000 when no limit is given.", "announced"
-    )
-    epochs: Number | None = setting(
-        None, "Stop after this many passes over the training pairs.", "announced", gt=0
-    )
+    steps: Count | None = setting(None, "Stop after this many steps; 10000 when no limit is given.", "announced")
+    epochs: Number | None = setting(None, "Stop after this many passes over the training pairs.", "announced", gt=0)
     minutes: Number | None = setting(
         None, "Stop after this many minutes of training; the schedule is fitted to them.", "announced", gt=0
     )
@@ -195,13 +173,9 @@ class DecodeConfig(Section):
     length_penalty: Number = setting(
         0.6, "Exponent of the length penalty of beam search (Wu et al. 2016); 0: none.", "free", ge=0
     )
-    max_length_ratio: Number = setting(
-        2.0, "Longest translation, in tokens for each source token.", "free", gt=0
-    )
+    max_length_ratio: Number = setting(2.0, "Longest translation, in tokens for each source token.", "free", gt=0)
     max_length_extra: Int = setting(20, "Tokens added to that longest length.", "free", ge=0)
-    max_source_tokens: Count = setting(
-        1024, "Longest source in tokens; longer lines are reported and cut.", "free"
-    )
+    max_source_tokens: Count = setting(1024, "Longest source in tokens; longer lines are reported and cut.", "free")
     batch_tokens: Count = setting(4096, "Most source tokens of one batch, padding counted.", "free")
     split_sentences: Bool = setting(False, "Translate the sentences of a line one by one.", "free")
 

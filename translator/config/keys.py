@@ -13,9 +13,12 @@ from translator.config.reading import Way
 
 FAMILIAR = {
     "batch_size": "batch.tokens",
+    "data": "corpus",
+    "dim": "model.d_model",
     "fp16": "device.precision",
     "heads": "model.num_heads",
     "hidden_size": "model.d_model",
+    "layers": "model.num_encoder_layers",
     "lr": "optim.learning_rate",
     "max_epochs": "train.epochs",
     "max_steps": "train.steps",

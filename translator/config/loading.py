@@ -10,12 +10,13 @@ from pydantic import ValidationError
 from translator.config.data import FORMS, Files, as_list, as_sets, is_files
 from translator.config.explain import explain
 from translator.config.fields import Config
-from translator.config.keys import dotted, take_unknown
+from translator.config.keys import dotted, section_of, take_unknown
 from translator.config.reading import Tree, Way, read_file, read_override
 from translator.errors import ConfigError
 
 STARTER = Path(__file__).resolve().parent.parent / "starter" / "config.yaml"
 SETS = ("train", "valid", "test")
+SECTIONS = {*(key for key, info in Config.model_fields.items() if section_of(info)), "filters"}
 
 
 def load_config(path: Path | None, overrides: Sequence[str] = (), *, folder: Path | None = None) -> Config:
@@ -78,9 +79,7 @@ def _room(there: Any, way: tuple[str, ...]) -> dict[str, Any]:
         one_place = isinstance(there, dict) and is_files(there)
         if key not in Files.model_fields:
             there = {way[1]: there} if one_place else there
-        elif not one_place or (
-            key in FORMS and {FORMS.get(old, FORMS[key]) for old in there} != {FORMS[key]}
-        ):
+        elif not one_place or (key in FORMS and {FORMS.get(old, FORMS[key]) for old in there} != {FORMS[key]}):
             there = {}
     return dict(there) if isinstance(there, dict) else {}
 
@@ -108,8 +107,14 @@ def _absolute(value: Any, folder: Path) -> Any:
 
 
 def _normalise(tree: Tree) -> None:
-    """Bring corpus.train, valid and test into their one form, and the places of their keys with them."""
+    """Bring corpus.train, valid and test into their one form, and the places of their keys with them.
+
+    A section of which all keys are commented out is null in YAML; it is as if it were not there.
+    """
     corpus = tree.values.get("corpus")
+    for values in (tree.values, corpus if isinstance(corpus, dict) else {}):
+        for key in [key for key in SECTIONS if key in values and values[key] is None]:
+            del values[key]
     if not isinstance(corpus, dict):
         return
     for key in SETS:

@@ -61,7 +61,9 @@ def plain_scalar(text: str) -> Any:
     if INTEGER.fullmatch(text) and len(text) < 50:
         return int(text, 8 if text.startswith("0o") else 16 if text.startswith("0x") else 10)
     if NUMBER.fullmatch(text):
-        return float(text)
+        value = float(text)
+        is_whole = "." not in text and value.is_integer() and abs(value) < 2**53  # 1e4 steps are 10000
+        return int(value) if is_whole else value
     if re.fullmatch(r"[-+]?\.(inf|Inf|INF)", text):
         return float(text.replace(".", ""))
     return float("nan") if text in (".nan", ".NaN", ".NAN") else text
