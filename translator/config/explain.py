@@ -102,10 +102,8 @@ def _field_at(loc: Way) -> tuple[Way, FieldInfo | None]:
 
 def _beginning(way: Way, tree: Tree, file: str, written: Way | None = None) -> str:
     """`config.yaml:12: model.d_model`: the place of what was written (by default that key), and the key."""
-    at = written or way
-    places = (tree.places[at[:end]] for end in range(len(at), 0, -1) if at[:end] in tree.places)
     key = dotted(part for end, part in enumerate(way, 1) if way[:end] not in tree.unwritten)
-    return f"{next(places, file)}: {key}"
+    return f"{tree.place(written or way) or file}: {key}"
 
 
 def _shown(value: Any) -> str:

@@ -100,16 +100,16 @@ def _nearest(key: str, names: Iterable[str]) -> str | None:
 
 
 def _suggestion(key: str, model: type[BaseModel], way: Way) -> str:
-    everywhere: dict[str, str] = {}
+    everywhere: dict[str, list[str]] = {}
     for full in known_keys():
-        everywhere.setdefault(full.rpartition(".")[2], full)
+        everywhere.setdefault(full.rpartition(".")[2], []).append(full)
     if key in everywhere:
-        section = everywhere[key].rpartition(".")[0]
-        return f"{key} belongs under {section}" if section else f"{key} belongs at the top, in no section"
+        sections = [full.rpartition(".")[0] or "no section, at the top" for full in everywhere[key]]
+        return f"{key} belongs under {' or '.join(sections)}"
     if key in FAMILIAR:
         return f"did you mean {FAMILIAR[key]}?"
     if near := _nearest(key, model.model_fields):
         return f"did you mean {dotted((*way, near))}?"
     if near := _nearest(key, everywhere):
-        return f"did you mean {everywhere[near]}?"
+        return f"did you mean {everywhere[near][0]}?"
     return f"allowed {'here' if way else 'at the top'}: {', '.join(model.model_fields)}"

@@ -31,7 +31,7 @@ def load_config(path: Path | None, overrides: Sequence[str] = (), *, folder: Pat
     file = STARTER if path is None else path
     tree = read_file(file)
     problems = tree.problems
-    problems += [f"{tree.places[way]}: {sentence}" for way, sentence in take_unknown(tree.values)]
+    problems += [f"{tree.place(way)}: {sentence}" for way, sentence in take_unknown(tree.values)]
     _make_absolute(tree.values, (folder or file.parent).absolute())
     for text in overrides:
         problems += _apply(text, tree)

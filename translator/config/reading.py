@@ -53,6 +53,11 @@ class Tree:
     problems: list[str] = field(default_factory=list)
     unwritten: set[Way] = field(default_factory=set)
 
+    def place(self, way: Way) -> str | None:
+        """Where a key stands, or the nearest section around it that was written (it may be an alias)."""
+        ends = range(len(way), 0, -1)
+        return next((self.places[way[:end]] for end in ends if way[:end] in self.places), None)
+
 
 def plain_scalar(text: str) -> Any:
     """Value of an unquoted scalar by the core schema (YAML 1.2.2, section 10.3.2)."""
