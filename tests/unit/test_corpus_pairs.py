@@ -1,5 +1,8 @@
 """The table in the cache: what is skipped and why, what decides its content, and that damage is mended."""
 
+import os
+import pickle
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -8,6 +11,7 @@ import pytest
 from translator.corpus.pairs import BATCH_ROWS, Tally, join, store
 from translator.corpus.read_tables import Row, Unusable
 from translator.errors import CorpusError
+from translator.files import sha256_file
 
 
 @pytest.fixture
@@ -84,6 +88,16 @@ def test_the_second_start_reads_nothing(cache: Path) -> None:
     assert reader.num_reads == 2
 
 
+class Canary:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self) -> tuple[Callable[[Path], None], tuple[Path]]:
+        return Path.touch, (self.marker,)
+
+
 def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
 
@@ -107,6 +121,25 @@ def test_a_damaged_entry_is_made_again(cache: Path, name: str, damage: Callable[
     assert reader.num_reads == 2
     assert mended.fingerprint == fingerprint
     assert mended.dataset[0] == {"source": "a", "target": "A"}
+
+
+def test_a_pickle_in_the_cache_is_never_run(cache: Path, tmp_path: Path) -> None:
+    store({"input": 1}, "a table", Reader((1, "a", "A")))
+    (rows,), (entry,) = cache.rglob("rows.npy"), cache.rglob("entry.json")
+    rows.write_bytes(pickle.dumps({"model": Canary(tmp_path / "marker")}))
+    entry.write_text(re.sub(r'("rows.npy": ")\w+', rf"\g<1>{sha256_file(rows)}", entry.read_text()))
+    with pytest.raises(CorpusError, match=r"is not a table of the cache .*delete the folder"):
+        store({"input": 1}, "a table", Reader((1, "a", "A")))
+    assert not (tmp_path / "marker").exists()
+
+
+def test_what_a_killed_process_left_is_removed_later(cache: Path) -> None:
+    old, young = cache / "pairs" / ".old.1.tmp", cache / "pairs" / ".young.2.tmp"
+    for folder in (old, young):
+        folder.mkdir(parents=True)
+    os.utime(old, (0, 0))
+    store({"input": 1}, "a table", Reader((1, "a", "A")))
+    assert [old.exists(), young.exists()] == [False, True]
 
 
 def test_an_error_while_reading_leaves_nothing_behind(cache: Path) -> None:

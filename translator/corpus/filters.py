@@ -38,8 +38,15 @@ def equal_sides(rows: Rows) -> Mask:
 def overlap(rows: Rows, others: Rows, by: Literal["pair", "source"]) -> Mask:
     """True for each of `rows` whose pair (or source) is also one of `others`."""
     if by == "source":
-        return np.isin(rows["source"], others["source"])
-    return np.isin(normalised_pairs(rows), normalised_pairs(others))
+        return _members(rows["source"], others["source"])
+    return _members(normalised_pairs(rows), normalised_pairs(others))
+
+
+def _members(values: NDArray[np.uint64], others: NDArray[np.uint64]) -> Mask:
+    """`np.isin`, many times faster: that one makes its arguments unique first, through a hash table."""
+    ordered = np.sort(others)
+    places = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
+    return np.asarray(ordered[places] == values)
 
 
 def normalised_pairs(rows: Rows) -> NDArray[np.uint64]:

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import shutil
+import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -32,6 +33,7 @@ ROW = np.dtype([("pair", "<u8"), ("source", "<u8"), ("target", "<u8"), ("line", 
 
 BATCH_ROWS = 10_000
 NUM_EXAMPLES = 3
+ABANDONED_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True)
@@ -127,8 +129,11 @@ def store(identity: Mapping[str, Any], name: str, rows: Callable[[], Iterator[Ro
         return vars(tally)
 
     folder, info = _cached(_key(["read", dict(identity)]), build)
-    numbers = np.load(folder / "rows.npy", mmap_mode="r", allow_pickle=False)
-    return Pairs(_open_table(folder), numbers, (name,)), Tally(**info)
+    try:
+        numbers = np.load(folder / "rows.npy", mmap_mode="r", allow_pickle=False)
+        return Pairs(_open_table(folder), numbers, (name,)), Tally(**info)
+    except (ValueError, TypeError) as error:  # right checksums, yet not what this module writes
+        raise CorpusError(f"{folder} is not a table of the cache ({error}); delete the folder") from error
 
 
 Batch = tuple[list[str], list[str], NDArray[np.void]]
@@ -222,6 +227,7 @@ def _cached(key: str, build: Callable[[Path], dict[str, Any]]) -> tuple[Path, di
         return folder, info
     temporary = folder.with_name(f".{key}.{os.getpid()}.tmp")
     try:
+        _remove_abandoned(folder.parent)
         temporary.mkdir(parents=True, exist_ok=True)
         built = build(temporary)
         sums = {path.name: sha256_file(path) for path in sorted(temporary.iterdir())}
@@ -237,6 +243,13 @@ def _cached(key: str, build: Callable[[Path], dict[str, Any]]) -> tuple[Path, di
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return folder, built
+
+
+def _remove_abandoned(parent: Path) -> None:
+    """Remove what processes that were killed a day ago and earlier had half written."""
+    for path in parent.glob(".*.tmp"):
+        if path.stat().st_mtime < time.time() - ABANDONED_SECONDS:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _intact(folder: Path) -> dict[str, Any] | None:
