@@ -18,7 +18,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -32,7 +32,7 @@ COMMANDS = {
     "resume": "training",
     "config": "training",
     "translate": "using",
-    "evaluate": "using",
+    "evaluate": "evaluating",
     "score": "using",
     "inspect": "runs",
     "runs": "runs",
@@ -64,6 +64,10 @@ class _Parser(argparse.ArgumentParser):
         return [name for action in self._actions for name in action.option_strings]
 
 
+_Add = Callable[..., _Parser]
+"""Makes the parser of a command from its name, summary, examples and the parsers whose options it shares."""
+
+
 def build_parser() -> _Parser:
     """The parser of the whole command; each subparser sets `command` (a function's name in `commands`)."""
     parser = _Parser(
@@ -84,9 +88,7 @@ def build_parser() -> _Parser:
         help="folder that holds runs/ and weights/ (default: $TRANSLATOR_HOME, else the current folder)",
     )
 
-    def add(
-        name: str, summary: str, examples: str, *parents: argparse.ArgumentParser
-    ) -> argparse.ArgumentParser:
+    def add(name: str, summary: str, examples: str, *parents: _Parser) -> _Parser:
         return subparsers.add_parser(
             name,
             help=summary,
@@ -102,7 +104,7 @@ def build_parser() -> _Parser:
     return parser
 
 
-def _add_training_commands(add: Any) -> None:
+def _add_training_commands(add: _Add) -> None:
     train = add(
         "train",
         "train a model, or go on with the unfinished run of that name",
@@ -112,9 +114,7 @@ translator train configs/multi30k-en-de.yaml
 translator train my.yaml train.minutes=30 model.d_model=128
 translator train my.yaml --restart                 begin anew; the old run is kept aside""",
     )
-    train.add_argument(
-        "words", nargs="*", metavar="CONFIG | key=value", help=f"a YAML file; {_OVERRIDES_HELP}"
-    )
+    train.add_argument("words", nargs="*", metavar="CONFIG | key=value", help=f"a YAML file; {_OVERRIDES_HELP}")
     train.add_argument(
         "--restart", action="store_true", help="keep the run of that name aside and begin from the start"
     )
@@ -129,7 +129,7 @@ translator resume starter-en-it train.steps=20000""",
     resume.add_argument("words", nargs="*", metavar="key=value", help=_OVERRIDES_HELP)
 
 
-def _decoding_options() -> argparse.ArgumentParser:
+def _decoding_options() -> _Parser:
     options = _Parser(add_help=False)
     options.add_argument("--model", metavar="NAME|PATH", help=_MODEL_HELP)
     options.add_argument("--device", metavar="KIND", default="auto", help="auto, cpu, cuda or mps")
@@ -138,13 +138,9 @@ def _decoding_options() -> argparse.ArgumentParser:
     return options
 
 
-def _add_search_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--beam-size", type=int, metavar="N", help="1 is greedy search (default: decode.beam_size)"
-    )
-    parser.add_argument(
-        "--length-penalty", type=float, metavar="X", help="alpha of Wu et al. 2016, section 7"
-    )
+def _add_search_options(parser: _Parser) -> None:
+    parser.add_argument("--beam-size", type=int, metavar="N", help="1 is greedy search (default: decode.beam_size)")
+    parser.add_argument("--length-penalty", type=float, metavar="X", help="alpha of Wu et al. 2016, section 7")
     parser.add_argument(
         "--split-sentences",
         action=argparse.BooleanOptionalAction,
@@ -153,7 +149,7 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_using_commands(add: Any, decoding: argparse.ArgumentParser) -> None:
+def _add_using_commands(add: _Add, decoding: _Parser) -> None:
     translate = add(
         "translate",
         "translate sentences, or lines of standard input: one line out for each line in",
@@ -163,9 +159,7 @@ translator translate --model starter-en-it --beam-size 5 < input.txt > output.tx
 translator translate --json --num-best 3 --beam-size 5 "Good morning." """,
         decoding,
     )
-    translate.add_argument(
-        "words", nargs="*", metavar="SENTENCE", help="text to translate (default: standard input)"
-    )
+    translate.add_argument("words", nargs="*", metavar="SENTENCE", help="text to translate (default: standard input)")
     _add_search_options(translate)
     translate.add_argument(
         "--num-best",
@@ -230,7 +224,7 @@ printf 'Hello.\\tCiao.\\n' | translator score --json""",
     )
 
 
-def _add_looking_commands(add: Any) -> None:
+def _add_looking_commands(add: _Add) -> None:
     inspect = add(
         "inspect",
         "start TensorBoard on the runs and print its address; Ctrl-C ends it",
@@ -238,9 +232,7 @@ def _add_looking_commands(add: Any) -> None:
 translator inspect
 translator inspect --port 6007""",
     )
-    inspect.add_argument(
-        "--port", type=int, metavar="N", help="port (default: 6006, or the next that is free)"
-    )
+    inspect.add_argument("--port", type=int, metavar="N", help="port (default: 6006, or the next that is free)")
     inspect.add_argument("--host", default="localhost", metavar="NAME", help="address to listen on")
 
     runs = add(
@@ -263,9 +255,7 @@ translator config my.yaml train.steps=2000
 translator config                                  the starter corpus
 translator config --schema > schema.json           for editors that complete YAML""",
     )
-    config.add_argument(
-        "words", nargs="*", metavar="CONFIG | key=value", help=f"a YAML file; {_OVERRIDES_HELP}"
-    )
+    config.add_argument("words", nargs="*", metavar="CONFIG | key=value", help=f"a YAML file; {_OVERRIDES_HELP}")
     config.add_argument("--schema", action="store_true", help="print the JSON schema of the configuration")
 
 
@@ -274,9 +264,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = build_parser()
     args, extra = parser.parse_known_args(argv)
     (subparser,) = [
-        action.choices[args.command]
-        for action in parser._actions
-        if isinstance(action, argparse._SubParsersAction)
+        action.choices[args.command] for action in parser._actions if isinstance(action, argparse._SubParsersAction)
     ]
     for word in extra:
         if word.startswith("-") and len(word) > 1:

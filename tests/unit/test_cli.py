@@ -5,6 +5,8 @@ import errno
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -191,6 +193,7 @@ def home(tmp_path: Path) -> Path:
         "first": {
             "state": "finished",
             "step": 400,
+            "total_steps": 500,
             "best": {"metric": "valid/bleu", "value": 71.256, "step": 300},
             "seconds": 90,
         },
@@ -216,7 +219,7 @@ def test_runs_are_listed(home: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert cli.main(["runs", "--home", str(home)]) == 0
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
         ["run", "state", "step", "best", "at", "step", "minutes"],
-        ["first", "finished", "400", "valid/bleu", "71.26", "300", "1.5"],
+        ["first", "finished", "400", "of", "500", "valid/bleu", "71.26", "300", "1.5"],
         ["new", "running", "0", "0.0"],
         ["second", "unknown"],
     ]
@@ -229,12 +232,26 @@ def test_runs_as_json(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "name": "first",
         "state": "finished",
         "step": 400,
+        "total_steps": 500,
         "metric": "valid/bleu",
         "value": 71.256,
         "best_step": 300,
         "seconds": 90,
     }
     assert (new["state"], new["value"], second["state"]) == ("running", None, "unknown")
+
+
+@pytest.mark.parametrize(("alive", "state"), [(True, "running"), (False, "interrupted")])
+def test_a_run_whose_process_is_gone_was_interrupted(tmp_path: Path, alive: bool, state: str) -> None:
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    (tmp_path / "runs" / "a").mkdir(parents=True)
+    (tmp_path / "runs" / "a" / "state.json").write_text(json.dumps({"state": "running", "pid": process.pid}))
+    if not alive:
+        process.kill()
+        process.wait()
+    assert runs.read_run(tmp_path, "a").state == state
+    process.kill()
+    process.wait()
 
 
 def test_runs_are_compared_by_the_settings_that_differ(

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 import threading
 from collections.abc import Mapping, Sequence
@@ -9,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from translator.commands.tables import table
 from translator.errors import TranslatorError
 
 
@@ -19,6 +21,7 @@ class Run:
     name: str
     state: str
     step: int | None
+    total_steps: int | None
     metric: str | None
     value: float | None
     best_step: int | None
@@ -39,15 +42,29 @@ def read_run(home: Path, name: str) -> Run:
         best = state.get("best") or {}
         return Run(
             name=name,
-            state=state["state"],
+            state="interrupted" if state["state"] == "running" and _is_gone(state.get("pid")) else state["state"],
             step=state.get("step"),
+            total_steps=state.get("total_steps"),
             metric=best.get("metric"),
             value=best.get("value"),
             best_step=best.get("step"),
             seconds=state.get("seconds"),
         )
     except (FileNotFoundError, ValueError, KeyError, AttributeError):
-        return Run(name, "unknown", None, None, None, None, None)
+        return Run(name, "unknown", None, None, None, None, None, None)
+
+
+def _is_gone(pid: int | None) -> bool:
+    """Whether the process of a run has ended without a word, as by SIGKILL or a power cut."""
+    if pid is None:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:  # somebody else's process
+        return False
+    return False
 
 
 def refuse_unknown_run(home: Path, name: str) -> NoReturn:
@@ -55,48 +72,32 @@ def refuse_unknown_run(home: Path, name: str) -> NoReturn:
     known = ", ".join(run.name for run in list_runs(home))
     raise TranslatorError(
         f"There is no run named {name} under {home.resolve()}. "
-        + (
-            f"Runs there: {known}."
-            if known
-            else "None has been trained there yet (see `translator train --help`)."
-        )
+        + (f"Runs there: {known}." if known else "None has been trained there yet (see `translator train --help`).")
     )
 
 
 def runs(args: argparse.Namespace) -> int:
     """Print the table of runs, or the settings in which the named ones differ."""
     if len(args.words) == 1:
-        raise TranslatorError(
-            f"Name a second run to compare {args.words[0]} with, or none for the table of all runs."
-        )
+        raise TranslatorError(f"Name a second run to compare {args.words[0]} with, or none for the table of all runs.")
     if args.words:
         return _compare(args.home, args.words, as_json=args.json)
     found = list_runs(args.home)
     if args.json:
         print(json.dumps([asdict(run) for run in found], indent=2, ensure_ascii=False))
     elif not found:
-        print(
-            f"No runs under {args.home.resolve()} yet. `translator train` makes the first.", file=sys.stderr
-        )
+        print(f"No runs under {args.home.resolve()} yet. `translator train` makes the first.", file=sys.stderr)
     else:
-        print(_table(["run", "state", "step", "best", "at step", "minutes"], [_row(run) for run in found]))
+        print(table(["run", "state", "step", "best", "at step", "minutes"], [_row(run) for run in found]))
     return 0
 
 
 def _row(run: Run) -> list[str]:
     best = "" if run.metric is None or run.value is None else f"{run.metric} {run.value:.4g}"
     minutes = "" if run.seconds is None else f"{run.seconds / 60:.1f}"
-    step, best_step = ("" if number is None else str(number) for number in (run.step, run.best_step))
+    step = "" if run.step is None else str(run.step) + (f" of {run.total_steps}" if run.total_steps else "")
+    best_step = "" if run.best_step is None else str(run.best_step)
     return [run.name, run.state, step, best, best_step, minutes]
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        for row in [header, *rows]
-    ]
-    return "\n".join(line.rstrip() for line in lines)
 
 
 def _compare(home: Path, names: Sequence[str], *, as_json: bool) -> int:
@@ -104,9 +105,7 @@ def _compare(home: Path, names: Sequence[str], *, as_json: bool) -> int:
     keys = list(dict.fromkeys(key for one in settings for key in one))  # in the order of the configuration
     differing = {key: [one.get(key) for one in settings] for key in keys}
     differing = {
-        key: values
-        for key, values in differing.items()
-        if key != "name" and any(v != values[0] for v in values)
+        key: values for key, values in differing.items() if key != "name" and any(v != values[0] for v in values)
     }
     if as_json:
         content = {key: dict(zip(names, values, strict=True)) for key, values in differing.items()}
@@ -115,26 +114,23 @@ def _compare(home: Path, names: Sequence[str], *, as_json: bool) -> int:
     rows = [_row(read_run(home, name)) for name in names]
     header = ["", *names]
     facts = [
-        [title, *(row[column] for row in rows)]
-        for column, title in enumerate(["", "state", "step", "best"])
-        if column
+        [title, *(row[column] for row in rows)] for column, title in enumerate(["", "state", "step", "best"]) if column
     ]
     changed = [[key, *map(_show, values)] for key, values in differing.items()]
-    print(_table(header, facts + changed))
+    print(table(header, facts + changed))
     if not changed:
         print("All settings are the same.")
     return 0
 
 
 def _show(value: object) -> str:
-    return (
-        "-" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    )
+    return "-" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _stored_settings(home: Path, name: str) -> dict[str, Any]:
     """The stored configuration of a run as dotted keys."""
-    from ruamel.yaml import YAML, YAMLError
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
 
     for folder in ("runs", "weights"):
         file = home / folder / name / "config.yaml"
@@ -176,9 +172,7 @@ def inspect(args: argparse.Namespace) -> int:
     try:
         address = server.launch()
     except program.TensorBoardServerException as error:
-        raise TranslatorError(
-            f"TensorBoard could not start: {error.msg} Choose another port with --port."
-        ) from None
+        raise TranslatorError(f"TensorBoard could not start: {error.msg} Choose another port with --port.") from None
     print(f"TensorBoard shows {folder.resolve()} at {address} (Ctrl-C ends it).", flush=True)
     try:
         threading.Event().wait()

@@ -1,0 +1,202 @@
+"""`evaluate`: loss and metrics of a model on pairs of files or named sets, or metrics of a given translation."""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from translator.commands.tables import table
+from translator.commands.using import find_model, given, load_model, two_files
+from translator.config import Config, load_config
+from translator.errors import TranslatorError
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+    from translator.evaluate import Evaluation
+
+# metrics in the order they are shown in, with their titles and decimals
+COLUMNS = {
+    "loss": ("loss", 3),
+    "perplexity": ("perplexity", 2),
+    "accuracy": ("accuracy", 3),
+    "bleu": ("BLEU", 2),
+    "chrf": ("chrF", 2),
+    "ter": ("TER", 2),
+    "cer": ("CER", 4),
+    "wer": ("WER", 4),
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """The numbers of one set, how they were computed, and what must be said about them."""
+
+    num_lines: int
+    metrics: dict[str, float]
+    signatures: dict[str, str]
+    settings: str
+    notes: list[str]
+
+
+def evaluate(args: argparse.Namespace) -> int:
+    """Print the metrics of each set."""
+    results = _model_on_sets(args) if args.hypotheses is None else _given_hypotheses(args)
+    if args.json:
+        content = {name: _as_json(result) for name, result in results.items()}
+        print(json.dumps(content, indent=2, ensure_ascii=False))
+    else:
+        _print(results)
+    return 0
+
+
+def _given_hypotheses(args: argparse.Namespace) -> dict[str, Result]:
+    if len(args.words) != 1 or args.sets or args.model:
+        raise TranslatorError("With --hypotheses FILE, give one file of references and no model or set.")
+    hypotheses, references = two_files([str(args.hypotheses), args.words[0]])
+    from translator.metrics import bleu_tokenizer, corpus_metrics, metric_notes, metric_settings
+
+    tokenize = bleu_tokenizer(args.target_language or "")
+    result = _result(
+        hypotheses,
+        references,
+        tokenize,
+        corpus_metrics(hypotheses, references, tokenize),
+        metric_settings(tokenize),
+        metric_notes(hypotheses, references, tokenize),
+    )
+    return {args.hypotheses.name: result}
+
+
+def _model_on_sets(args: argparse.Namespace) -> dict[str, Result]:
+    if args.target_language:
+        raise TranslatorError("--target-language goes with --hypotheses; a model knows its own.")
+    folder = find_model(args.model, args.home)
+    config = load_config(folder / "config.yaml")
+    if args.words:
+        if args.sets:
+            raise TranslatorError("Give either two files or --set, not both.")
+        from datasets import Dataset
+
+        sources, references = two_files(args.words)
+        sets = {Path(args.words[0]).name: Dataset.from_dict({"source": sources, "target": references})}
+    else:
+        sets = _named_sets(config, args.sets or [])
+    from translator.evaluate import evaluate_set
+    from translator.metrics import bleu_tokenizer
+
+    translator = load_model(args, folder)
+    tokenize = bleu_tokenizer(translator.target_language)
+    results = {}
+    for name, dataset in sets.items():
+        print(f"Translating {name}: {len(dataset):,} lines ...", file=sys.stderr)
+        evaluation = evaluate_set(
+            translator,
+            dataset,
+            label_smoothing=config.optim.label_smoothing,
+            options=given(args, "beam_size", "length_penalty", "batch_tokens", "split_sentences"),  # type: ignore[arg-type]
+        )
+        if args.output is not None:
+            _write(args.output, name, evaluation)
+        results[name] = _result(
+            evaluation.hypotheses,
+            list(dataset["target"]),
+            tokenize,
+            evaluation.metrics,
+            evaluation.settings,
+            evaluation.notes,
+        )
+    return results
+
+
+def _named_sets(config: Config, asked: Sequence[str]) -> "dict[str, Dataset]":
+    """Validation and test sets of a stored configuration by name: all test sets when none is asked for.
+
+    A name is `test/NAME`, `NAME`, or `test` for all test sets; `valid` likewise.
+    """
+    from translator import corpus as corpora
+
+    corpus = corpora.prepare(config.corpus)
+    sets = {
+        kind if name == kind else f"{kind}/{name}": dataset
+        for kind, group in (("valid", corpus.valid), ("test", corpus.test))
+        for name, dataset in group.items()
+    }
+    if not sets:
+        raise TranslatorError(
+            "The configuration of this model has neither test nor validation sets: give two files, SOURCE REFERENCE."
+        )
+    chosen: dict[str, Dataset] = {}
+    for word in asked or (["test"] if corpus.test else ["valid"]):
+        found = {name: one for name, one in sets.items() if word in (name, *name.split("/", 1))}
+        if not found:
+            raise TranslatorError(f"There is no set named {word} in the configuration; it has {', '.join(sets)}.")
+        chosen |= found
+    if not asked and not corpus.test:
+        print("The configuration has no test set; the validation sets are used.", file=sys.stderr)
+    return chosen
+
+
+def _result(
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    tokenize: str,
+    metrics: Mapping[str, float],
+    settings: str,
+    notes: list[str],
+) -> Result:
+    """BLEU, chrF and TER are replaced by sacrebleu's own, which come with signatures."""
+    from translator.metrics import sacrebleu_metrics
+
+    signed = sacrebleu_metrics(hypotheses, references, tokenize)
+    return Result(
+        num_lines=len(references),
+        metrics={**metrics, **{name: score.value for name, score in signed.items()}},
+        signatures={name: score.signature for name, score in signed.items()},
+        settings=settings,
+        notes=notes,
+    )
+
+
+def _write(folder: Path, name: str, evaluation: "Evaluation") -> None:
+    from translator.files import write_atomic
+
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{name.replace('/', '.')}.txt"
+    write_atomic(file, "".join(f"{line}\n" for line in evaluation.hypotheses))
+    print(f"Translations written to {file}.", file=sys.stderr)
+
+
+def _as_json(result: Result) -> dict[str, object]:
+    return {
+        "num_lines": result.num_lines,
+        **result.metrics,
+        "signatures": result.signatures,
+        "settings": result.settings,
+        "notes": result.notes,
+    }
+
+
+def _print(results: Mapping[str, Result]) -> None:
+    shown = [name for name in COLUMNS if any(name in result.metrics for result in results.values())]
+    rows = [
+        [set_name, f"{result.num_lines:,}", *(_cell(result, name) for name in shown)]
+        for set_name, result in results.items()
+    ]
+    print(table(["set", "lines", *(COLUMNS[name][0] for name in shown)], rows))
+    print()
+    result = next(iter(results.values()))
+    for name, signature in result.signatures.items():
+        print(f"{COLUMNS[name][0]}: {signature}")
+    print("CER, WER: edits per reference character or word, the whole set at once; they can exceed 1.")
+    for set_name, result in results.items():
+        for note in result.notes:
+            print(f"{set_name}: {note}")
+
+
+def _cell(result: Result, name: str) -> str:
+    value = result.metrics.get(name)
+    return "-" if value is None else f"{value:.{COLUMNS[name][1]}f}"
