@@ -12,7 +12,7 @@ from random import Random
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts.starter import actions, being, pronouns  # noqa: E402, F401 (they register their patterns)
+from scripts.starter import being, clauses, counting, liking, moving, pronouns, questions, statements  # noqa: E402, F401
 from scripts.starter.grammar import Sentence  # noqa: E402
 from scripts.starter.registry import PATTERNS  # noqa: E402
 
@@ -23,12 +23,26 @@ NUM_HAND_VALID = NUM_HAND_TEST = 60
 MIN_FORM_COUNT = 3  # a word form of a validation or test sentence occurs at least so often in training
 HELD_OUT_SHARE = 6  # percent of the word combinations that training never shows
 # Patterns that recombine what training shows elsewhere, and that training never shows themselves.
-HELD_OUT_PATTERNS = frozenset({
-    "relative_object/future", "relative_subject/know/progressive", "when/last/future", "perfect/never",
-    "question/conditional", "person_pronoun/future/question", "giving/pronoun/progressive/statement",
-    "there_is/future/question", "negative/progressive", "wh/why/future", "superlative/it was", "modal/should/negative",
-    "reflexive/used_to", "intransitive/was_doing/question", "thing_pronoun/modal/should", "description/past/question",
-})  # fmt: skip
+HELD_OUT_PATTERNS = frozenset(
+    {
+        "relative_object/future",
+        "relative_subject/know/progressive",
+        "when/last/future",
+        "perfect/never",
+        "question/conditional",
+        "person_pronoun/future/question",
+        "giving/pronoun/progressive/statement",
+        "there_is/future/question",
+        "negative/progressive",
+        "wh/why/future",
+        "superlative/it was",
+        "modal/should/negative",
+        "reflexive/used_to",
+        "intransitive/was_doing/question",
+        "thing_pronoun/modal/should",
+        "description/past/question",
+    }
+)
 
 
 def normalised(text: str) -> str:

@@ -3,7 +3,7 @@
 import re
 
 _VOWEL_SOUND = re.compile(r"^(a|e(?!u)|i|o(?!ne)|u(?!ni|se)|hour|honest)", re.IGNORECASE)
-_DOUBLING = frozenset("cut get put run shut sit stop swim begin forget plan travel wrap prefer hit win".split())
+_DOUBLING = frozenset(("cut get put run shut sit stop swim begin forget plan travel wrap prefer hit win").split())  # noqa: SIM905
 
 
 def article(word: str) -> str:
@@ -55,9 +55,9 @@ def ing(verb: str) -> str:
 BE = ("am", "are", "is", "are", "are", "are")
 WAS = ("was", "were", "was", "were", "were", "were")
 PRONOUNS = ("I", "you", "he", "we", "you", "they")
-_UNITS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
+_UNITS = (  # noqa: SIM905
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
 ).split()
 _TENS = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 

@@ -5,7 +5,7 @@ from random import Random
 
 from scripts.starter import english, italian
 from scripts.starter import italian_verbs as conjugation
-from scripts.starter.lexicon import Adjective, Noun, Verb, adjectives_for, named
+from scripts.starter.lexicon import Adjective, Noun, Verb, named
 
 Combos = frozenset[str]
 
@@ -52,9 +52,15 @@ WE = Phrase("we", "", "m", True, person=3, owner="our")
 THEY = Phrase("they", "", "m", True, person=5, owner="their")
 PRONOUNS = (I, YOU, HE, SHE, WE, THEY)
 OBJECT_PRONOUNS = {
-    "me": "mi", "you": "ti", "him": "lo", "her": "la", "us": "ci", "them": "li",
-}  # fmt: skip
+    "me": "mi",
+    "you": "ti",
+    "him": "lo",
+    "her": "la",
+    "us": "ci",
+    "them": "li",
+}
 DATIVES = {"me": "mi", "you": "ti", "him": "gli", "her": "le", "us": "ci", "them": "gli"}
+OWNERS = ("my", "your", "his", "her", "our", "their")
 MEN = ("Marco", "Luca", "Paolo", "Giovanni", "Pietro", "Davide", "Tom", "Stefano")
 WOMEN = ("Anna", "Maria", "Giulia", "Laura", "Sara", "Elena", "Chiara", "Francesca")
 
@@ -134,7 +140,13 @@ def name(person: str) -> Phrase:
 def both(first: Phrase, second: Phrase) -> Phrase:
     """Two people as one plural subject."""
     gender = "f" if first.gender == second.gender == "f" else "m"
-    return Phrase(f"{first.en} and {second.en}", f"{first.it} e {second.it}", gender, True, person=5)
+    return Phrase(
+        f"{first.en} and {second.en}",
+        f"{first.it} {'ed' if second.it[0] == 'E' else 'e'} {second.it}",
+        gender,
+        True,
+        person=5,
+    )
 
 
 def someone(rng: Random) -> Phrase:
@@ -172,18 +184,45 @@ def subject(rng: Random) -> Phrase:
 
 TENSES = ("present", "progressive", "past", "perfect", "future", "conditional", "used_to", "was_doing")
 NEGATED = {
-    "am": "am not", "is": "isn't", "are": "aren't", "was": "wasn't", "were": "weren't", "has": "hasn't",
-    "have": "haven't", "will": "won't", "would": "wouldn't", "do": "don't", "does": "doesn't", "did": "didn't",
-    "can": "can't", "must": "mustn't", "should": "shouldn't", "could": "couldn't",
-}  # fmt: skip
+    "am": "am not",
+    "is": "isn't",
+    "are": "aren't",
+    "was": "wasn't",
+    "were": "weren't",
+    "has": "hasn't",
+    "have": "haven't",
+    "will": "won't",
+    "would": "wouldn't",
+    "do": "don't",
+    "does": "doesn't",
+    "did": "didn't",
+    "can": "can't",
+    "must": "mustn't",
+    "should": "shouldn't",
+    "could": "couldn't",
+}
 # English modal: the Italian verb and its tense.
 MODALS = {
-    "can": ("potere", "present"), "must": ("dovere", "present"), "should": ("dovere", "conditional"),
-    "could": ("potere", "conditional"), "would like to": ("volere", "conditional"),
-    "want to": ("volere", "present"), "have to": ("dovere", "present"),
-}  # fmt: skip
-ADVERBS = {"always": "sempre", "often": "spesso", "never": "mai", "already": "già", "usually": "di solito",
-           "sometimes": "a volte", "just": "appena", "also": "anche", "still": "ancora"}  # fmt: skip
+    "can": ("potere", "present"),
+    "must": ("dovere", "present"),
+    "should": ("dovere", "conditional"),
+    "could": ("potere", "conditional"),
+    "would like to": ("volere", "conditional"),
+    "want to": ("volere", "present"),
+    "have to": ("dovere", "present"),
+}
+ADVERBS = {
+    "always": "sempre",
+    "often": "spesso",
+    "never": "mai",
+    "already": "già",
+    "yet": "ancora",
+    "usually": "di solito",
+    "sometimes": "a volte",
+    "just": "appena",
+    "also": "anche",
+    "still": "ancora",
+}
 
 
 @dataclass(frozen=True)
@@ -215,7 +254,8 @@ class Clause:
         if self.negative:
             aux = NEGATED[aux]
         words = [aux, subject] if self.question else [subject, aux]
-        return " ".join(filter(None, [*words, self.adverb, main, self.en_rest]))
+        middle, last = ("", "yet") if self.adverb == "yet" else (self.adverb, "")
+        return " ".join(filter(None, [*words, middle, main, self.en_rest, last]))
 
     @property
     def it(self) -> str:
@@ -251,7 +291,8 @@ def _italian_verb(clause: Clause) -> tuple[str, str]:
     infinitive, slot, tense = clause.verb.it, clause.subject.slot, clause.tense
     if tense in MODALS:
         modal, mood = MODALS[tense]
-        return (conjugation.present if mood == "present" else conjugation.conditional)(modal)[slot], infinitive
+        forms_of = conjugation.conditional if mood == "conditional" else conjugation.present
+        return forms_of(modal)[slot], infinitive
     if tense == "past" and clause.verb.state and infinitive != "capire":
         tense = "used_to"
     if tense in ("past", "perfect"):
@@ -266,7 +307,9 @@ def _italian_verb(clause: Clause) -> tuple[str, str]:
         stare = conjugation.present("stare") if tense == "progressive" else conjugation.imperfect("stare")
         return stare[slot], conjugation.gerund(infinitive)
     forms = {
-        "present": conjugation.present, "future": conjugation.future,
-        "conditional": conjugation.conditional, "used_to": conjugation.imperfect,
-    }  # fmt: skip
+        "present": conjugation.present,
+        "future": conjugation.future,
+        "conditional": conjugation.conditional,
+        "used_to": conjugation.imperfect,
+    }
     return forms[tense](infinitive)[slot], ""

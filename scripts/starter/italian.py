@@ -57,6 +57,8 @@ def prefixed(preposition: str, phrase: str) -> str:
     article, _, rest = phrase.partition(" ")
     if rest and article in _CONTRACTED_ARTICLE and preposition in _CONTRACTED:
         return f"{contract(preposition, article)} {rest}"
+    if preposition == "a" and phrase[0] in "aA":
+        preposition = "ad"  # "ad Anna", "ad aspettare"
     return f"{preposition} {phrase}"
 
 
@@ -97,7 +99,13 @@ def before_noun(lemma: str, gender: str, plural: bool, noun: str, masculine_plur
         if lemma == "bello" and gender == "f" and not plural:
             article = "la"  # "una bella isola" is the commoner spelling
         return (lemma[:2] if lemma == "bello" else "que") + {
-            "il": "l", "lo": "llo", "la": "lla", "l'": "ll'", "i": "i", "gli": "gli", "le": "lle",
+            "il": "l",
+            "lo": "llo",
+            "la": "lla",
+            "l'": "ll'",
+            "i": "i",
+            "gli": "gli",
+            "le": "lle",
         }[article]
     if lemma == "buono" and gender == "m" and not plural:
         return "buono" if onset(noun) == "heavy" else "buon"
@@ -117,7 +125,7 @@ def possessive(owner: str, gender: str, plural: bool) -> str:
     return adjective(stem, gender, plural)
 
 
-_UNITS = (
+_UNITS = (  # noqa: SIM905
     "zero uno due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici "
     "sedici diciassette diciotto diciannove"
 ).split()
@@ -147,7 +155,7 @@ def counted(value: int) -> str:
 
 
 def clock(hour: int, minute: int) -> str:
-    """A clock time with its article on the twelve-hour clock: "le sette e mezza", "l'una", "mezzogiorno" is not used."""
+    """A clock time with its article on the twelve-hour clock: "le sette e mezza", "l'una"."""
     names = {0: "", 15: " e un quarto", 30: " e mezza", 45: " meno un quarto"}
     shown = hour % 12 + 1 if minute == 45 else hour
     words = "l'una" if shown == 1 else f"le {number(shown)}"

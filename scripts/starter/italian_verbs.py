@@ -1,53 +1,118 @@
 """Italian verbs: six persons in the simple tenses, participles, gerunds, imperatives and clitic pronouns."""
 
-from functools import cache
-
 from scripts.starter.italian import adjective
 
 ESSERE_VERBS = frozenset(
-    "andare venire arrivare partire uscire entrare tornare restare rimanere nascere crescere morire cadere essere "
-    "salire scendere diventare piacere costare succedere sembrare stare finire_intr".split()
+    (  # noqa: SIM905
+        "andare venire arrivare partire uscire entrare tornare restare rimanere nascere crescere morire "
+        "cadere essere salire scendere diventare piacere costare succedere sembrare stare finire_intr"
+    ).split()
 )
-ISC = frozenset("capire finire pulire preferire spedire costruire".split())
+ISC = frozenset(["capire", "finire", "pulire", "preferire", "spedire", "costruire"])
 PARTICIPLES = {
-    "essere": "stato", "stare": "stato", "aprire": "aperto", "bere": "bevuto", "chiedere": "chiesto",
-    "chiudere": "chiuso", "correggere": "corretto", "conoscere": "conosciuto", "correre": "corso",
-    "crescere": "cresciuto", "decidere": "deciso", "dire": "detto", "dipingere": "dipinto", "fare": "fatto",
-    "leggere": "letto", "mettere": "messo", "morire": "morto", "nascere": "nato", "nascondere": "nascosto",
-    "offrire": "offerto", "perdere": "perso", "piacere": "piaciuto", "promettere": "promesso", "prendere": "preso",
-    "raccogliere": "raccolto", "rimanere": "rimasto", "risolvere": "risolto", "rispondere": "risposto",
-    "rompere": "rotto", "scegliere": "scelto", "scendere": "sceso", "scrivere": "scritto", "smettere": "smesso",
-    "spegnere": "spento", "accendere": "acceso", "tradurre": "tradotto", "vedere": "visto", "venire": "venuto",
-    "vivere": "vissuto", "sorridere": "sorriso", "ridere": "riso", "piangere": "pianto", "spendere": "speso",
-    "sedere": "seduto", "vincere": "vinto",
-}  # fmt: skip
+    "essere": "stato",
+    "stare": "stato",
+    "aprire": "aperto",
+    "bere": "bevuto",
+    "chiedere": "chiesto",
+    "chiudere": "chiuso",
+    "correggere": "corretto",
+    "conoscere": "conosciuto",
+    "correre": "corso",
+    "crescere": "cresciuto",
+    "decidere": "deciso",
+    "dire": "detto",
+    "dipingere": "dipinto",
+    "fare": "fatto",
+    "leggere": "letto",
+    "mettere": "messo",
+    "morire": "morto",
+    "nascere": "nato",
+    "nascondere": "nascosto",
+    "offrire": "offerto",
+    "perdere": "perso",
+    "piacere": "piaciuto",
+    "promettere": "promesso",
+    "prendere": "preso",
+    "raccogliere": "raccolto",
+    "rimanere": "rimasto",
+    "risolvere": "risolto",
+    "rispondere": "risposto",
+    "rompere": "rotto",
+    "scegliere": "scelto",
+    "scendere": "sceso",
+    "scrivere": "scritto",
+    "smettere": "smesso",
+    "spegnere": "spento",
+    "accendere": "acceso",
+    "tradurre": "tradotto",
+    "vedere": "visto",
+    "venire": "venuto",
+    "vivere": "vissuto",
+    "sorridere": "sorriso",
+    "ridere": "riso",
+    "piangere": "pianto",
+    "spendere": "speso",
+    "sedere": "seduto",
+    "vincere": "vinto",
+}
 PRESENT = {
-    "essere": "sono sei è siamo siete sono", "avere": "ho hai ha abbiamo avete hanno",
-    "andare": "vado vai va andiamo andate vanno", "venire": "vengo vieni viene veniamo venite vengono",
-    "fare": "faccio fai fa facciamo fate fanno", "dire": "dico dici dice diciamo dite dicono",
-    "dare": "do dai dà diamo date danno", "stare": "sto stai sta stiamo state stanno",
-    "bere": "bevo bevi beve beviamo bevete bevono", "sapere": "so sai sa sappiamo sapete sanno",
-    "potere": "posso puoi può possiamo potete possono", "volere": "voglio vuoi vuole vogliamo volete vogliono",
-    "dovere": "devo devi deve dobbiamo dovete devono", "uscire": "esco esci esce usciamo uscite escono",
+    "essere": "sono sei è siamo siete sono",
+    "avere": "ho hai ha abbiamo avete hanno",
+    "andare": "vado vai va andiamo andate vanno",
+    "venire": "vengo vieni viene veniamo venite vengono",
+    "fare": "faccio fai fa facciamo fate fanno",
+    "dire": "dico dici dice diciamo dite dicono",
+    "dare": "do dai dà diamo date danno",
+    "stare": "sto stai sta stiamo state stanno",
+    "bere": "bevo bevi beve beviamo bevete bevono",
+    "sapere": "so sai sa sappiamo sapete sanno",
+    "potere": "posso puoi può possiamo potete possono",
+    "volere": "voglio vuoi vuole vogliamo volete vogliono",
+    "dovere": "devo devi deve dobbiamo dovete devono",
+    "uscire": "esco esci esce usciamo uscite escono",
     "rimanere": "rimango rimani rimane rimaniamo rimanete rimangono",
-    "salire": "salgo sali sale saliamo salite salgono", "tradurre": "traduco traduci traduce traduciamo traducete traducono",
+    "salire": "salgo sali sale saliamo salite salgono",
+    "tradurre": "traduco traduci traduce traduciamo traducete traducono",
     "scegliere": "scelgo scegli sceglie scegliamo scegliete scelgono",
     "raccogliere": "raccolgo raccogli raccoglie raccogliamo raccogliete raccolgono",
     "spegnere": "spengo spegni spegne spegniamo spegnete spengono",
     "piacere": "piaccio piaci piace piacciamo piacete piacciono",
-    "sedere": "siedo siedi siede sediamo sedete siedono", "morire": "muoio muori muore moriamo morite muoiono",
-}  # fmt: skip
+    "sedere": "siedo siedi siede sediamo sedete siedono",
+    "morire": "muoio muori muore moriamo morite muoiono",
+}
 FUTURE_STEMS = {
-    "essere": "sar", "avere": "avr", "andare": "andr", "venire": "verr", "fare": "far", "dare": "dar",
-    "stare": "star", "bere": "berr", "sapere": "sapr", "potere": "potr", "volere": "vorr", "dovere": "dovr",
-    "rimanere": "rimarr", "vedere": "vedr", "vivere": "vivr", "sedere": "sieder", "tradurre": "tradurr",
-}  # fmt: skip
+    "essere": "sar",
+    "avere": "avr",
+    "andare": "andr",
+    "venire": "verr",
+    "fare": "far",
+    "dare": "dar",
+    "stare": "star",
+    "bere": "berr",
+    "sapere": "sapr",
+    "potere": "potr",
+    "volere": "vorr",
+    "dovere": "dovr",
+    "rimanere": "rimarr",
+    "vedere": "vedr",
+    "vivere": "vivr",
+    "sedere": "sieder",
+    "tradurre": "tradurr",
+}
 IMPERFECT_STEMS = {"fare": "face", "dire": "dice", "bere": "beve", "tradurre": "traduce"}
-IMPERATIVES = {"andare": "vai", "fare": "fai", "dare": "dai", "dire": "di'", "stare": "stai", "essere": "sii", "avere": "abbi"}
+IMPERATIVES = {
+    "andare": "vai",
+    "fare": "fai",
+    "dare": "dai",
+    "dire": "di'",
+    "stare": "stai",
+    "essere": "sii",
+    "avere": "abbi",
+}
 REFLEXIVE = ("mi", "ti", "si", "ci", "vi", "si")
 
 
-@cache
 def present(infinitive: str) -> list[str]:
     """Present indicative, first person singular to third person plural."""
     if infinitive in PRESENT:
@@ -62,8 +127,10 @@ def present(infinitive: str) -> list[str]:
     infix = "isc" if infinitive in ISC else ""
     return [
         *(stem + infix + suffix for suffix in ("o", "i", "e")),
-        stem + "iamo", stem + "ite", stem + infix + "ono",
-    ]  # fmt: skip
+        stem + "iamo",
+        stem + "ite",
+        stem + infix + "ono",
+    ]
 
 
 def future_stem(infinitive: str) -> str:
@@ -91,7 +158,7 @@ def conditional(infinitive: str) -> list[str]:
 def imperfect(infinitive: str) -> list[str]:
     """Imperfect indicative in six persons."""
     if infinitive == "essere":
-        return "ero eri era eravamo eravate erano".split()
+        return ["ero", "eri", "era", "eravamo", "eravate", "erano"]
     stem = IMPERFECT_STEMS.get(infinitive, infinitive[:-2])
     return [stem + suffix for suffix in ("vo", "vi", "va", "vamo", "vate", "vano")]
 

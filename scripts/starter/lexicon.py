@@ -147,7 +147,9 @@ def adjectives() -> tuple[Adjective, ...]:
         it, _, it_plural = right.partition(", ")
         if it_plural == "-":
             comparative, it_plural = "-", ""
-        found.append(Adjective(en, comparative, it, it_plural or None, before, tuple(described.removeprefix("< ").split())))
+        found.append(
+            Adjective(en, comparative, it, it_plural or None, before, tuple(described.removeprefix("< ").split()))
+        )
     return tuple(found)
 
 
@@ -155,3 +157,43 @@ def adjectives() -> tuple[Adjective, ...]:
 def adjectives_for(noun: Noun) -> tuple[Adjective, ...]:
     """The adjectives that can describe `noun`."""
     return tuple(adjective for adjective in adjectives() if noun in named(*adjective.nouns))
+
+
+def _sections(name: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    section = ""
+    for line in _lines(name):
+        if line.startswith("["):
+            section = line.strip("[]")
+        else:
+            found.setdefault(section, []).append(line)
+    return found
+
+
+Doing = tuple[str, tuple[tuple[str, str], ...]]
+
+
+def doings(section: str) -> tuple[Doing, ...]:
+    """Verbs without an object, each as its description for `verb_of` and the pairs of phrases it may go on with."""
+    found = []
+    for line in _sections("doings.txt")[section]:
+        spec, rests = line.split(" | ")
+        pairs = (rest.split(" = ") for rest in rests.split("; "))
+        found.append((spec, tuple((en, it) for en, it in pairs)))
+    return tuple(found)
+
+
+def places() -> tuple[tuple[str, str, str, str], ...]:
+    """Places: English, Italian with its preposition, the English prepositions for going there and being there."""
+    rows = (line.split("|") for line in _lines("places.txt"))
+    return tuple((en.strip(), it.strip(), to.strip(), at.strip()) for en, it, to, at in rows)
+
+
+def spots() -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+    """Where things can be: English, Italian, and the classes or nouns that can be there."""
+    found = []
+    for line in _lines("spots.txt"):
+        spot, names = line.split(" | ")
+        en, it = spot.split(" = ")
+        found.append((en, it, tuple(names.split())))
+    return tuple(found)
