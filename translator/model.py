@@ -141,7 +141,7 @@ class Attention(nn.Module):
 
     def __init__(self, d_model: int, num_heads: int, dropout: float) -> None:
         super().__init__()
-        self.head_width = d_model // num_heads
+        self.heads = (num_heads, d_model // num_heads)
         self.dropout = dropout
         self.query = nn.Linear(d_model, d_model)
         self.key = nn.Linear(d_model, d_model)
@@ -174,7 +174,7 @@ class Attention(nn.Module):
         return output_BTD
 
     def _heads(self, x_BTD: Tensor, rotation: Rotation | None) -> Tensor:
-        x_BTHK = x_BTD.view(*x_BTD.shape[:2], -1, self.head_width)
+        x_BTHK = x_BTD.view(*x_BTD.shape[:2], *self.heads)
         return x_BTHK if rotation is None else rotate(x_BTHK, rotation)
 
 
