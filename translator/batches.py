@@ -90,7 +90,7 @@ def plan_epoch(
     epoch: int,
     rows: IntArray | None = None,
 ) -> BatchPlan:
-    """Plan one epoch: every pair once, no batch above `budget` cells a side. A pure function of its arguments.
+    """Plan one epoch: every pair once, no batch above `budget` cells a side. A pure function.
 
     The lengths count the end token. `rows` numbers the pairs in messages (from 0; default: their position).
 
@@ -109,8 +109,7 @@ def plan_epoch(
             "corpus.filters.max_tokens"
         )
     random = np.random.Generator(np.random.PCG64([seed, epoch]))
-    order = random.permutation(len(longest))
-    order = order[np.argsort(_length_keys(src_len, tgt_len)[order], kind="stable")]
+    order = _sort(_length_keys(src_len, tgt_len), random.permutation(len(longest)))
     starts = _cut(longest[order], budget)
     batches = random.permutation(len(starts) - 1)
     sizes = np.diff(starts)[batches]
@@ -127,6 +126,17 @@ def _length_keys(src_len: IntArray, tgt_len: IntArray) -> NDArray[np.int64]:
     if base < 2**20:
         return (longest * base + tgt) * base + src
     return longest  # three such lengths do not fit in 64 bits; nothing is lost but a little padding
+
+
+def _sort(keys: NDArray[np.int64], ties: IntArray) -> IntArray:
+    """Positions of `keys` in ascending order; equal ones in the order in which they stand in `ties`."""
+    bits = len(keys).bit_length()
+    if int(keys.max(initial=0)) >= 2 ** (63 - bits):
+        return ties[np.argsort(keys[ties], kind="stable")]
+    # The same, several times faster for millions: sort values that carry their place in the low bits.
+    packed = (keys[ties] << bits) | np.arange(len(keys))
+    packed.sort()
+    return ties[packed & (2**bits - 1)]
 
 
 def _cut(longest: IntArray, budget: int) -> NDArray[np.int64]:

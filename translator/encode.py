@@ -1,8 +1,8 @@
-"""Pairs of text to token ids in memory-mapped files, computed once and cached under the content's fingerprint.
+"""Pairs of text to token ids in memory-mapped files, computed once, cached under the content's fingerprint.
 
-Ids are stored without special tokens, all sentences of a side in one flat array with the offset of each. With BPE
-dropout each side is stored in several sampled spellings, and epoch e uses number e mod dropout_samples: what a
-pair looks like is a function of (seed, epoch).
+Ids are stored without special tokens, all sentences of a side in one flat array with the offset of each. With
+BPE dropout each side is stored in several sampled spellings, and epoch e uses number e mod dropout_samples: what
+a pair looks like is a function of (seed, epoch).
 
 The cache lies in `cache_folder()`; it may be deleted at any time.
 """
@@ -96,12 +96,12 @@ def encode_corpus(
 ) -> Encoded:
     """Encode the columns `source` and `target`; leave out pairs that are too long or too uneven.
 
-    `max_tokens` bounds either side in tokens without special ones, `max_ratio` the longer side over the shorter;
-    None turns a filter off. Both look at the plain encoding. A sampled spelling (BPE dropout, kind bpe only) that
-    is longer than the longest plain one that is kept gives way to the plain spelling of its sentence.
+    `max_tokens` bounds either side in tokens without special ones, `max_ratio` the longer side over the
+    shorter; None turns a filter off. Both look at the plain encoding. A sampled spelling (BPE dropout, kind bpe
+    only) that is longer than the longest plain one that is kept gives way to the plain spelling of its sentence.
 
-    With a `cache` folder the result is memory-mapped from it and found again for the same texts, tokenizers and
-    settings; a damaged entry is made anew. Without one it is held in memory.
+    With a `cache` folder the result is memory-mapped from it and found again for the same texts, tokenizers
+    and settings; a damaged entry is made anew. Without one it is held in memory.
 
     Raises:
         CorpusError: there are pairs, but none passes the filters.
@@ -163,9 +163,7 @@ def _texts_fingerprint(dataset: "Dataset") -> str:
     for table in dataset.select_columns(list(_SIDES)).with_format("arrow").iter(_CHUNK_PAIRS):
         for side in _SIDES:
             texts = table[side].cast("large_string").combine_chunks()
-            offsets = np.frombuffer(texts.buffers()[1], np.int64)[
-                texts.offset : texts.offset + len(texts) + 1
-            ]
+            offsets = np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
             digest.update(np.diff(offsets).tobytes())
             digest.update(memoryview(texts.buffers()[2] or b"")[offsets[0] : offsets[-1]])
     return digest.hexdigest()
@@ -196,13 +194,11 @@ class _Plain:
             for side, tokenizer in self._tokenizers.items():
                 ids_to[side] = stack.enter_context(_Writer(folder, name.format(side), _dtype(tokenizer)))
                 if self._samplers:
-                    types_to[side] = stack.enter_context(
-                        _Writer(folder, f"{side}.types", np.dtype(np.uint32))
-                    )
+                    types_to[side] = stack.enter_context(_Writer(folder, f"{side}.types", np.dtype(np.uint32)))
             for batch in dataset.iter(_CHUNK_PAIRS):
                 encoded = {side: self._encode(side, batch[side]) for side in _SIDES}
                 lengths = [np.array([len(ids) for ids, _ in encoded[side]]) for side in _SIDES]
-                keep = self._filter(*lengths, first_row)
+                keep = self._filter(lengths[0], lengths[1], first_row)
                 index.write((first_row + keep).astype(np.int64).tobytes())
                 for side in _SIDES:
                     ids, words, offsets = flatten([encoded[side][i] for i in keep])
@@ -232,9 +228,7 @@ class _Plain:
                 self.skipped[reason] = self.skipped.get(reason, 0) + len(rows)
                 examples = self.examples.setdefault(reason, [])
                 for i in rows[: _MOST_EXAMPLES - len(examples)]:
-                    examples.append(
-                        f"pair {first_row + i + 1}: {src_len[i]} source and {tgt_len[i]} target tokens"
-                    )
+                    examples.append(f"pair {first_row + i + 1}: {src_len[i]} source and {tgt_len[i]} target tokens")
         return np.flatnonzero(keep)
 
 
@@ -269,9 +263,7 @@ def _write_samples(
                         parts = np.split(ids, bounds[1:-1])
                         for i in too_long:
                             row = start + int(i)
-                            parts[i] = plain_ids[plain_offsets[row] : plain_offsets[row + 1]].astype(
-                                np.uint32
-                            )
+                            parts[i] = plain_ids[plain_offsets[row] : plain_offsets[row + 1]].astype(np.uint32)
                         ids = np.concatenate(parts)
                         bounds = np.cumsum([0, *map(len, parts)])
                     writer.append(ids, bounds)

@@ -1,15 +1,16 @@
 """BPE dropout (Provilkov et al. 2020, algorithm 1) that is repeatable.
 
 The `tokenizers` library can drop merges but cannot be seeded. Here each word type (a distinct pre-token) gets
-several sampled segmentations, drawn from a generator seeded by (seed, word); each place in the text then takes one
-of them by a hash of (seed, sentence, place, sample). A frequent word is thus cut in up to 32 ways, a rare one in as
-many as there are samples, and the work grows with the number of types, not of words.
+several sampled segmentations, drawn from a generator seeded by (seed, word); each place in the text then takes
+one of them by a hash of (seed, sentence, place, sample). A frequent word is thus cut in up to 32 ways, a rare one
+in as many as there are samples, and the work grows with the number of types, not of words.
 """
 
 import hashlib
 import multiprocessing
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -19,11 +20,11 @@ from translator.tokenizer import BYTE_TOKENS, Tokenizer
 
 # (id of the left piece, id of the right piece) -> (rank of the merge, id of the merged piece)
 Merges = dict[tuple[int, int], tuple[int, int]]
-IdArray = NDArray[np.uint32]
+IdArray = NDArray[np.unsignedinteger]
 OffsetArray = NDArray[np.int64]
 
 _MOST_SEGMENTATIONS = 32
-# Starting processes costs about a second; below this many segmentations (some ten seconds) one process does it.
+# Starting processes takes about a second; fewer segmentations than this take one process some ten.
 _WORTH_PROCESSES = 1_000_000
 _TYPES_PER_TASK = 5000
 
@@ -34,7 +35,7 @@ def segment(symbols: Sequence[int], merges: Merges, dropout: float, random: Rand
     With dropout 0 this is BPE itself.
     """
     symbols = list(symbols)
-    found = [merges.get(pair) for pair in zip(symbols, symbols[1:], strict=False)]
+    found = [merges.get(pair) for pair in pairwise(symbols)]
     draw = random.random
     while True:
         best: tuple[int, int] | None = None
@@ -62,8 +63,7 @@ class SubwordSampler:
         model = tokenizer.description()["model"]
         ids: dict[str, int] = model["vocab"]
         self._merges: Merges = {
-            (ids[left], ids[right]): (rank, ids[left + right])
-            for rank, (left, right) in enumerate(model["merges"])
+            (ids[left], ids[right]): (rank, ids[left + right]) for rank, (left, right) in enumerate(model["merges"])
         }
         whole = {ids[token] for token in BYTE_TOKENS}
         self._symbols = [
@@ -73,14 +73,12 @@ class SubwordSampler:
         self._types: dict[bytes, int] = {}
         self._counts: list[int] = []
 
-    def add(
-        self, ids: IdArray, words: NDArray[np.integer], offsets: OffsetArray
-    ) -> tuple[IdArray, OffsetArray]:
+    def add(self, ids: IdArray, words: NDArray[np.integer], offsets: OffsetArray) -> tuple[IdArray, OffsetArray]:
         """Register the words of some sentences.
 
-        `ids` are the plain token ids of all sentences in one array, `words` the number of the word that each token
-        is part of, `offsets` the start of each sentence and the end of the last. Returns the type of each word and
-        the offsets of the sentences among the words.
+        `ids` are the plain token ids of all sentences in one array, `words` the number of the word that each
+        token is part of, `offsets` the start of each sentence and the end of the last. Returns the type of each
+        word and the offsets of the sentences among the words.
         """
         first = np.ones(len(ids), dtype=bool)
         first[1:] = words[1:] != words[:-1]
@@ -134,8 +132,8 @@ class SubwordSampler:
     ) -> tuple[IdArray, OffsetArray]:
         """Token ids of sentences given by their word types, in the spelling of number `sample`.
 
-        The arrays are those that `add` returned; `first_sentence` is the number of the first of these sentences in
-        the whole text. Returns all ids in one array and the offsets of the sentences in it.
+        The arrays are those that `add` returned; `first_sentence` is the number of the first of these sentences
+        in the whole text. Returns all ids in one array and the offsets of the sentences in it.
         """
         sentence = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         place = np.arange(len(types)) - offsets[:-1][sentence]

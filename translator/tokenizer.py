@@ -1,8 +1,8 @@
 """Text to token ids and back: train, save, load, encode, decode.
 
 Every kind normalises first: lower case if asked, Unicode NFC, each run of blanks, tabs and line separators
-folded to one space, ends trimmed. Subwords and words mark the start of a word with U+2581 in place of the space
-and let each punctuation mark stand alone, so that spaces can be restored exactly; a U+2581 in the text itself
+folded to one space, ends trimmed. Subwords and words mark the start of a word with U+2581 in place of the space,
+and each punctuation mark stands alone, so that spaces can be restored exactly; a U+2581 in the text itself
 becomes `_`. `decode(encode(text))` is the normalised text wherever nothing is unknown.
 
 - bpe (Sennrich et al. 2016, section 3.2) and unigram (Kudo 2018, section 3): with a token for each of the 256
@@ -10,8 +10,8 @@ becomes `_`. `decode(encode(text))` is the normalised text wherever nothing is u
 - word: what stands between spaces and punctuation marks, and each mark.
 - character: each code point is a token, the space too.
 
-The four special tokens are entries of the vocabulary but are never recognised inside text: what looks like one,
-or like a byte token, is cut at its brackets as any other text.
+The four special tokens are entries of the vocabulary but are never recognised inside text: what looks like
+one, or like a byte token, is cut at its brackets as any other text.
 """
 
 import hashlib
@@ -85,9 +85,7 @@ class Tokenizer:
         model = description["model"]
         character_level = model["type"] == "BPE" and not model["byte_fallback"]
         self.kind: str = (
-            "character"
-            if character_level
-            else {"BPE": "bpe", "Unigram": "unigram", "WordLevel": "word"}[model["type"]]
+            "character" if character_level else {"BPE": "bpe", "Unigram": "unigram", "WordLevel": "word"}[model["type"]]
         )
         self.vocab_size: int = inner.get_vocab_size()
 
@@ -189,8 +187,9 @@ class Tokenizer:
         return [encoding.ids for encoding in encodings]
 
     def encode_words(self, texts: Sequence[str]) -> list[tuple[list[int], list[int]]]:
-        """For each text its token ids, and for each token the number of the word (pre-token) it is part of."""
-        encodings = self._inner.encode_batch_fast([_well_formed(text) for text in texts])
+        """For each text its token ids, and for each token the number of its word (pre-token)."""
+        # The fast variant of the library does not keep the word numbers.
+        encodings = self._inner.encode_batch([_well_formed(text) for text in texts])
         return [(encoding.ids, [word or 0 for word in encoding.word_ids]) for encoding in encodings]
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -234,10 +233,10 @@ class Tokenizer:
 def auto_vocab_size(num_pairs: int, kind: str) -> int:
     """Vocabulary size for a corpus of `num_pairs` pairs.
 
-    Little data want few entries, each seen often enough to be learned (Gowda and May 2020). The size grows with
-    the square root of the corpus, about as the number of word forms does (Heaps' law); 8,000 at 29,000 pairs is
-    a rule of thumb for short sentences, not a measured optimum. For characters it is a ceiling, which most
-    alphabets stay far under.
+    Little data want few entries, each seen often enough to be learned (Gowda and May 2020). The size grows
+    with the square root of the corpus, about as the number of word forms does (Heaps' law); 8,000 at 29,000
+    pairs is a rule of thumb for short sentences, not a measured optimum. For characters it is a ceiling, which
+    most alphabets stay far under.
     """
     if kind == "character":
         return 4000
