@@ -6,13 +6,14 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts.starter import being, clauses, counting, liking, moving, pronouns, questions, statements  # noqa: E402, F401
+from scripts.starter import being, clauses, counting, liking, moving, orders, pronouns, questions, statements  # noqa: E402, F401
 from scripts.starter.grammar import Sentence  # noqa: E402
 from scripts.starter.registry import PATTERNS  # noqa: E402
 
@@ -55,6 +56,27 @@ def forms(text: str) -> list[str]:
     return re.findall(r"[^\W\d_]+'?", text.lower())
 
 
+_CONTRACTIONS = (
+    ("I am", "I'm"),
+    ("You are", "You're"),
+    ("We are", "We're"),
+    ("They are", "They're"),
+    ("He is", "He's"),
+    ("She is", "She's"),
+    *((f"{who} will", f"{who}'ll") for who in ("I", "You", "He", "She", "We", "They")),
+)
+
+
+def spoken(source: str) -> str:
+    """Every third sentence that begins with a pronoun and its auxiliary in its short form: "I'm", "they'll"."""
+    if int(hashlib.sha256(source.encode()).hexdigest(), 16) % 3:
+        return source
+    for full, short in _CONTRACTIONS:
+        if source.startswith(full + " "):
+            return short + source.removeprefix(full)
+    return source
+
+
 def held_out(combo: str) -> bool:
     """Whether a word combination is kept away from training: a fixed share, chosen by hash."""
     return int(hashlib.sha256(combo.encode()).hexdigest(), 16) % 100 < HELD_OUT_SHARE
@@ -71,7 +93,8 @@ def generate(taken: Iterable[str]) -> tuple[list[Sentence], list[Sentence]]:
     Raises:
         ValueError: one source was given two translations.
     """
-    seen: dict[str, str] = {normalised(source): "" for source in taken}
+    hand_keys = frozenset(map(normalised, taken))
+    seen: dict[str, str] = dict.fromkeys(hand_keys, "")
     training: list[Sentence] = []
     unseen: list[Sentence] = []
     for pattern in PATTERNS:
@@ -84,12 +107,15 @@ def generate(taken: Iterable[str]) -> tuple[list[Sentence], list[Sentence]]:
             if candidate is None:
                 continue
             key = normalised(candidate.en)
+            candidate = replace(candidate, en=spoken(candidate.en))
+            if normalised(candidate.en) in hand_keys:
+                continue
             new = is_new(candidate)
             if not new and found == pattern.quota:
                 continue
             if key in seen:
-                if seen[key] not in ("", candidate.it) and candidate.en.endswith("?") == seen[key].endswith("?"):
-                    raise ValueError(f"two translations of {candidate.en!r}: {seen[key]!r}, {candidate.it!r}")
+                if seen[key] not in ("", candidate.it):
+                    raise ValueError(f"two translations of {key!r}: {seen[key]!r}, {candidate.it!r}")
                 continue
             seen[key] = candidate.it
             if new:
@@ -140,14 +166,12 @@ def hand_written() -> list[Pair]:
     return [(source, target) for source, target in pairs]
 
 
-def make() -> dict[str, list[Pair]]:
-    """All files of the corpus by name."""
-    written = hand_written()
+def share_out(written: list[Pair], training: list[Sentence], unseen: list[Sentence]) -> dict[str, list[Pair]]:
+    """All files of the corpus by name, from the hand-written pairs and the generated sentences."""
     by_hash = sorted(written, key=lambda pair: hashlib.sha256(pair[0].encode()).hexdigest())
     hand_valid = by_hash[:NUM_HAND_VALID]
     hand_test = by_hash[NUM_HAND_VALID : NUM_HAND_VALID + NUM_HAND_TEST]
     hand_train = by_hash[NUM_HAND_VALID + NUM_HAND_TEST :]
-    training, unseen = generate(source for source, _ in written)
     generated = [(one.en, one.it) for one in training]
     evaluation = [(one.en, one.it) for one in choose(unseen, generated, NUM_VALID + NUM_TEST)]
     train = generated + hand_train
@@ -166,7 +190,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=ROOT / "translator/starter", help="where the files go")
     folder = parser.parse_args().folder
-    for name, pairs in make().items():
+    written = hand_written()
+    for name, pairs in share_out(written, *generate(source for source, _ in written)).items():
         text = "".join(f"{source}\t{target}\n" for source, target in pairs)
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
         print(f"{name}: {len(pairs)} pairs, {len(text.encode())} bytes")

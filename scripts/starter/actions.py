@@ -164,6 +164,10 @@ def verb_object(
             kinds += ["many", "too many"]
         if chosen.en in ("build", "drive", "park", "rent"):
             kinds, several = ["a", "the"] if chosen.en in ("build", "rent") else ["the", "this"], False
+        if chosen.en == "have":
+            kinds = ["number", "many", "some"] if several else ["a", "a", "another"]
+            several = several and not negative
+            kinds = ["a"] if negative else kinds
         if chosen.en == "need":
             kinds = ["a", "a", "the", "this"] if not several else ["the", "number"]
         determiner = rng.choice(kinds)
@@ -212,9 +216,14 @@ def with_time(rng: Random, tense: str, en: str, it: str, chance: float = 0.5) ->
     return f"{en} {when_en}", f"{it} {when_it}"
 
 
+ACCIDENTS = frozenset({"lose", "break", "forget"})
+
+
 def action(rng: Random, tense: str, who: Phrase, negative: bool = False) -> tuple[Verb, Phrase] | None:
     """A verb that can stand in this tense and an object for it."""
     chosen = rng.choice(verbs())
+    if tense == "future" and chosen.en in ACCIDENTS and not negative:
+        return None
     if chosen.state and tense in ("progressive", "was_doing", "perfect", "conditional", "used_to", "future"):
         return None
     if chosen.en in ("wear", "know") and tense in ("progressive", "was_doing"):

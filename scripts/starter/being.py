@@ -62,7 +62,7 @@ def description(rng: Random) -> Sentence | None:
     ]
     if adjective.comparative == "-" or adjective.en in ("full", "empty") or form == "question":
         degree_en = degree_it = ""
-    if tense == "future" and (form == "question" or degree_en in ("so", "too")):
+    if tense == "future" and (form == "question" or degree_en in ("so", "too") or adjective.comparative == "-"):
         return None
     agreed = italian.adjective(adjective.it, phrase.gender, plural, adjective.it_plural)
     it = italian.join(phrase.it, "non" if form == "negative" else "", essere, degree_it, agreed)

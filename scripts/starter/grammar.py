@@ -217,11 +217,7 @@ ADVERBS = {
     "never": "mai",
     "already": "già",
     "yet": "ancora",
-    "usually": "di solito",
-    "sometimes": "a volte",
     "just": "appena",
-    "also": "anche",
-    "still": "ancora",
 }
 
 

@@ -143,7 +143,10 @@ def number(value: int) -> str:
         return tens + ("" if unit == 0 else "tré" if unit == 3 else _UNITS[unit])
     if value < 1000:
         hundreds, rest = divmod(value, 100)
-        return ("" if hundreds == 1 else _UNITS[hundreds]) + "cento" + ("" if rest == 0 else number(rest))
+        words = ("" if hundreds == 1 else _UNITS[hundreds]) + "cento"
+        if rest == 8 or rest // 10 == 8:
+            words = words[:-1]  # centotto, centottanta
+        return words + ("" if rest == 0 else number(rest))
     thousands, rest = divmod(value, 1000)
     return ("mille" if thousands == 1 else number(thousands) + "mila") + ("" if rest == 0 else number(rest))
 

@@ -68,7 +68,7 @@ def liking(rng: Random) -> Sentence | None:
         who = someone(rng)
         en_who, slot, it_front, mark_front = who.en, who.slot, italian.prefixed("a", who.it), ""
     form = rng.choices(("statement", "negative", "question"), (5, 2, 2))[0]
-    if form == "question" and en_who == "I":
+    if form == "question" and en_who in ("I", "we"):
         return None
     tense = rng.choices(("present", "past", "conditional"), (6, 2, 0))[0]
     if rng.random() < 0.25:

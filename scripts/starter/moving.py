@@ -72,7 +72,17 @@ def going(rng: Random) -> Sentence | None:
     if mover.it == "arrivare" and key == "home":
         en_place = "home"
     if tense == "present" and (
-        key[0].isupper() or key in ("the airport", "the hospital", "the United States", "the kitchen")
+        key[0].isupper()
+        or key
+        in (
+            "the airport",
+            "the hospital",
+            "the United States",
+            "the kitchen",
+            "the sea",
+            "the countryside",
+            "the mountains",
+        )
     ):
         return None
     if mover.it == "rimanere" and key in PASSING:
@@ -92,7 +102,7 @@ def going(rng: Random) -> Sentence | None:
         ):
             return None
         en, it, chance = f"{en} {with_en}", f"{it} {with_it}", 0.0
-    en, it = with_time(rng, tense, en, it, chance)
+    en, it = with_time(rng, tense, en, it, 0.0 if negative else chance)
     return sentence(en, it, f"going/{tense}", frozenset({combo(mover.it, key)}))
 
 

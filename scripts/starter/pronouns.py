@@ -4,15 +4,15 @@ from random import Random
 
 from scripts.starter import italian
 from scripts.starter import italian_verbs as conjugation
-from scripts.starter.actions import verb_object, with_time
+from scripts.starter.actions import with_time
 from scripts.starter.being import to_be
 from scripts.starter.grammar import (
     DATIVES,
     MEN,
     OBJECT_PRONOUNS,
+    PRONOUNS,
     WE,
     WOMEN,
-    YOU,
     Clause,
     I,
     Phrase,
@@ -24,7 +24,7 @@ from scripts.starter.grammar import (
     sentence,
     subject,
 )
-from scripts.starter.lexicon import Verb, adjectives_for, named, verb, verb_of, verbs
+from scripts.starter.lexicon import Verb, adjectives_for, named, verb, verb_of
 from scripts.starter.registry import pattern
 
 PRONOUN_OF_SLOT = {0: "me", 1: "you", 3: "us"}
@@ -92,6 +92,34 @@ def person_pronoun(rng: Random) -> Sentence | None:
     return sentence(en, it, f"person_pronoun/{tense}/{form}", combos, "?" if form == "question" else ".")
 
 
+# What one may want to do with a thing that is like this; the last ones are reasons against it.
+REASONS_TO = {
+    "wash": ("dirty",),
+    "clean": ("dirty",),
+    "iron": ("clean",),
+    "repair": ("broken", "old"),
+    "sell": ("old", "big", "small", "expensive"),
+    "buy": ("beautiful", "cheap", "comfortable", "modern", "fresh", "elegant", "expensive"),
+    "read": ("interesting", "important", "famous", "funny", "long"),
+    "write": ("important",),
+    "eat": ("fresh", "ripe", "sweet", "delicious"),
+    "drink": ("fresh", "hot", "cold"),
+    "see": ("interesting", "funny", "famous"),
+    "use": ("new", "modern", "useful", "clean", "broken"),
+    "choose": ("beautiful", "comfortable", "elegant", "cheap", "expensive"),
+    "take": ("clean", "new", "useful", "heavy"),
+    "finish": ("easy", "important", "interesting", "difficult"),
+    "send": ("important",),
+    "open": ("important",),
+}
+AGAINST = {
+    ("buy", "expensive"),
+    ("choose", "expensive"),
+    ("take", "heavy"),
+    ("finish", "difficult"),
+    ("use", "broken"),
+    ("read", "long"),
+}
 THING_VERBS = (
     "lose",
     "find",
@@ -136,7 +164,7 @@ def thing_pronoun(rng: Random) -> Sentence | None:
     form = rng.choice(("where", "topic", "bought", "modal"))
     agreement = (thing.gender, plural)
     if form == "modal":
-        if chosen.en in ("lose", "forget", "break", "see"):
+        if chosen.en not in REASONS_TO:
             return None
         be, essere = to_be(thing.slot, "present")
         modal = rng.choice(("must", "want to", "can't", "should"))
@@ -146,11 +174,11 @@ def thing_pronoun(rng: Random) -> Sentence | None:
             "can't": conjugation.present("potere"),
             "should": conjugation.conditional("dovere"),
         }[modal][who.slot]
-        options = adjectives_for(noun)
-        if not options:
+        options = [adjective for adjective in adjectives_for(noun) if adjective.en in REASONS_TO[chosen.en]]
+        if not options or who not in PRONOUNS:
             return None
         adjective = rng.choice(options)
-        if adjective.comparative == "-" or who.en not in ("I", "you", "he", "she", "we", "they"):
+        if ((chosen.en, adjective.en) in AGAINST) != (modal == "can't"):
             return None
         agreed = italian.adjective(adjective.it, thing.gender, plural, adjective.it_plural)
         want = (
@@ -297,87 +325,4 @@ def giving(rng: Random) -> Sentence | None:
         f"giving/{kind}/{tense}/{form}",
         frozenset({combo(chosen.it, noun.it, "to")}),
         "?" if form == "question" else ".",
-    )
-
-
-@pattern(150)
-def order(rng: Random) -> Sentence | None:
-    """Open the window! Don't forget your umbrella!"""
-    chosen = rng.choice(
-        [
-            entry
-            for entry in verbs()
-            if not entry.state and entry.en not in ("lose", "find", "see", "receive", "meet", "build", "break")
-        ]
-    )
-    thing = verb_object(rng, chosen, YOU, plain=True)
-    if not thing or thing.en.startswith(("another", "many", "too", "a lot")):
-        return None
-    if rng.random() < 0.35 or chosen.en in ("forget",):
-        if thing.en.startswith(("a ", "an ", "some ")):
-            return None
-        return sentence(
-            f"don't {chosen.en} {thing.en}", f"non {chosen.it} {thing.it}", "order/negative", thing.combos, "!"
-        )
-    return sentence(
-        f"{chosen.en} {thing.en}", f"{conjugation.imperative(chosen.it)} {thing.it}", "order", thing.combos, "!"
-    )
-
-
-@pattern(80)
-def order_for_someone(rng: Random) -> Sentence | None:
-    """Give me the key! Bring us a coffee, please."""
-    chosen, names = rng.choice(GIVING)
-    thing = given(rng, names)
-    pronoun = rng.choice(("me", "us", "him", "her"))
-    noun = thing.noun
-    assert noun is not None
-    en = f"{chosen.en} {thing.en} to {pronoun}" if chosen.en == "explain" else f"{chosen.en} {pronoun} {thing.en}"
-    it = f"{conjugation.imperative_with(chosen.it, DATIVES[pronoun])} {thing.it}"
-    if rng.random() < 0.4:
-        return sentence(
-            f"{en}, please", f"{it}, per favore", "order_for/please", frozenset({combo(chosen.it, noun.it, "to")})
-        )
-    return sentence(en, it, "order_for", frozenset({combo(chosen.it, noun.it, "to")}), "!")
-
-
-@pattern(60)
-def suggestion(rng: Random) -> Sentence | None:
-    """Let's order a pizza!"""
-    chosen = verb(
-        rng.choice(
-            (
-                "eat",
-                "drink",
-                "cook",
-                "prepare",
-                "buy",
-                "sell",
-                "open",
-                "read",
-                "watch",
-                "listen to",
-                "clean",
-                "rent",
-                "visit",
-                "call",
-                "help",
-                "invite",
-                "take",
-                "order",
-                "repair",
-                "wash",
-                "sing",
-            )
-        )
-    )
-    thing = verb_object(rng, chosen, WE, plain=True)
-    if not thing or thing.en.startswith(("many", "too", "a lot", "this", "that")):
-        return None
-    return sentence(
-        f"let's {chosen.en} {thing.en}",
-        f"{conjugation.present(chosen.it)[3]} {thing.it}",
-        "suggestion",
-        thing.combos,
-        "!",
     )
