@@ -1,16 +1,83 @@
-"""The Transformer once more, as plainly as possible, to hold the real one against.
+"""The Transformer once more, as plainly as possible, to hold the real one against; and the models to hold.
 
-One sentence pair at a time, without batches, padding or masks; loops over heads and queries; float64.
+The reference takes one sentence pair at a time: no batches, padding or masks; loops over heads and queries; float64.
 """
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
+from translator.model import Transformer
+
 State = Mapping[str, Tensor]
+
+BASE: dict[str, Any] = {
+    "d_model": 12,
+    "num_heads": 3,
+    "d_ff": 16,
+    "num_encoder_layers": 2,
+    "num_decoder_layers": 2,
+    "dropout": 0.0,
+    "norm": "pre",
+    "norm_kind": "layer",
+    "norm_gain": "feature",
+    "positions": "sinusoidal",
+    "max_positions": 32,
+    "activation": "relu",
+    "share_embeddings": "none",
+    "scale_embeddings": True,
+}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "base": {},
+    "post": {"norm": "post"},
+    "post-scalar": {"norm": "post", "norm_gain": "scalar"},
+    "scalar": {"norm_gain": "scalar"},
+    "rms": {"norm_kind": "rms"},
+    "rms-scalar-post": {"norm_kind": "rms", "norm_gain": "scalar", "norm": "post"},
+    "learned": {"positions": "learned"},
+    "rotary": {"positions": "rotary"},
+    "rotary-post-rms": {"positions": "rotary", "norm": "post", "norm_kind": "rms", "share_embeddings": "all"},
+    "learned-all": {"positions": "learned", "share_embeddings": "all", "norm_kind": "rms"},
+    "unscaled": {"scale_embeddings": False, "norm": "post"},
+    "gelu": {"activation": "gelu"},
+    "swiglu": {"activation": "swiglu", "norm_kind": "rms", "positions": "rotary"},
+    "share-target": {"share_embeddings": "target"},
+    "share-all": {"share_embeddings": "all"},
+    "uneven-depth": {"num_encoder_layers": 1, "num_decoder_layers": 3, "num_heads": 1},
+    "no-encoder": {"num_encoder_layers": 0, "num_decoder_layers": 1, "num_heads": 6},
+}
+SRC = [[5, 17, 9, 4, 2], [8, 2], []]
+TGT = [[1, 7, 11, 6], [1, 12, 3, 9], [1, 4, 4, 10]]
+
+
+def make_model(
+    settings: Mapping[str, Any], src_vocab_size: int = 20, tgt_vocab_size: int = 30, seed: int = 3
+) -> Transformer:
+    """A float64 model in evaluation mode with nothing at zero or one, so that no gain or bias can hide."""
+    torch.manual_seed(seed)
+    if settings["share_embeddings"] == "all":
+        src_vocab_size = tgt_vocab_size
+    model = Transformer(src_vocab_size, tgt_vocab_size, **settings).double().eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    return model
+
+
+def make_batch(extra: int = 0) -> tuple[Tensor, Tensor, Tensor]:
+    """Sources of 5, 2 and 0 tokens, padded, with `extra` columns of padding on both sides."""
+    width = 5 + extra
+    src = torch.tensor([row + [0] * (width - len(row)) for row in SRC])
+    return src, src != 0, F.pad(torch.tensor(TGT), (0, extra))
+
+
+def gradients(model: Transformer, loss: Tensor) -> list[Tensor]:
+    return list(torch.autograd.grad(loss, list(model.parameters()), allow_unused=True, materialize_grads=True))
 
 
 def position(index: int, width: int) -> Tensor:
@@ -46,17 +113,16 @@ class Reference:
         memory = self.embed(src, side, "src")
         for number in range(self.settings["num_encoder_layers"]):
             layer = f"encoder.layers.{number}."
-            memory = self.add(memory, layer + "norm1", lambda x, at=layer: self.attend(at + "self_attention", x))
-            memory = self.add(memory, layer + "norm2", lambda x, at=layer: self.feed_forward(at, x))
+            memory = self.add(memory, layer + "norm1", partial(self.attend, layer + "self_attention"))
+            memory = self.add(memory, layer + "norm2", partial(self.feed_forward, layer))
         memory = self.last_norm(memory, "encoder.norm")
         x = self.embed(tgt, "tgt", "tgt")
         for number in range(self.settings["num_decoder_layers"]):
             layer = f"decoder.layers.{number}."
-            x = self.add(x, layer + "norm1", lambda x, at=layer: self.attend(at + "self_attention", x, causal=True))
-            x = self.add(
-                x, layer + "norm2", lambda x, at=layer: self.attend(at + "cross_attention", x, memory, weights)
-            )
-            x = self.add(x, layer + "norm3", lambda x, at=layer: self.feed_forward(at, x))
+            x = self.add(x, layer + "norm1", partial(self.attend, layer + "self_attention", causal=True))
+            across = partial(self.attend, layer + "cross_attention", memory=memory, weights=weights)
+            x = self.add(x, layer + "norm2", across)
+            x = self.add(x, layer + "norm3", partial(self.feed_forward, layer))
         x = self.last_norm(x, "decoder.norm")
         if self.settings["share_embeddings"] == "none":
             return self.linear("projection", x), weights
