@@ -8,7 +8,7 @@ ESSERE_VERBS = frozenset(
         "cadere essere salire scendere diventare piacere costare succedere sembrare stare finire_intr"
     ).split()
 )
-ISC = frozenset(["capire", "finire", "pulire", "preferire", "spedire", "costruire"])
+ISC = frozenset(["capire", "trasferire", "finire", "pulire", "preferire", "spedire", "costruire"])
 PARTICIPLES = {
     "essere": "stato",
     "stare": "stato",
