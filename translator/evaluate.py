@@ -67,8 +67,10 @@ def teacher_forced(
     with inference(model):
         for batch in sequential_batches(encoded, batch_tokens):
             there = batch.to(device)
-            logits_BTV = model(there.src_BS, there.src_mask_BS, there.tgt_in_BT)
-            loss = token_loss(logits_BTV, there.labels_BT, label_smoothing=label_smoothing, pad_id=Tokenizer.pad_id)
+            src_BS, src_mask_BS = there.src_BS[:, :most], there.src_mask_BS[:, :most]
+            logits_BTV = model(src_BS, src_mask_BS, there.tgt_in_BT[:, :most])
+            labels_BT = there.labels_BT[:, :most]
+            loss = token_loss(logits_BTV, labels_BT, label_smoothing=label_smoothing, pad_id=Tokenizer.pad_id)
             sums += torch.stack([value.float() for value in loss]).cpu()
     loss_sum, nll_sum, num_tokens, num_correct = sums.tolist()
     if num_tokens == 0:

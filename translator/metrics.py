@@ -69,9 +69,7 @@ def metric_settings(tokenize: str = "13a") -> str:
     )
 
 
-def corpus_metrics(
-    hypotheses: Sequence[str], references: Sequence[str], tokenize: str = "13a"
-) -> dict[str, float]:
+def corpus_metrics(hypotheses: Sequence[str], references: Sequence[str], tokenize: str = "13a") -> dict[str, float]:
     """`bleu`, `chrf`, `cer` and `wer` of a set of lines with one reference each.
 
     BLEU (Papineni et al. 2002) equals sacrebleu's default: exponential smoothing where an n-gram order has no

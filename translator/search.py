@@ -337,9 +337,7 @@ class _Beam:
             owner = int(self._owner_R[row])
             sentence = self.sentences[owner]
             ids, log_probabilities = self._trace(row)
-            sentence.hypotheses.append(
-                _hypothesis(ids, [*log_probabilities, value], finished, self._length_penalty)
-            )
+            sentence.hypotheses.append(_hypothesis(ids, [*log_probabilities, value], finished, self._length_penalty))
             self._free_B[owner] -= 1
             self._bar_B[owner] = sentence.bar(self._num_best)
 

@@ -127,7 +127,9 @@ def load_weights(folder: Path) -> LoadedWeights:
     except ValueError as error:
         raise CheckpointError(f"{folder / 'config.yaml'} describes no possible model: {error}.") from error
     _check_tensors(folder / WEIGHTS, weights, model.state_dict())
-    model.load_state_dict({name: tensor.float() for name, tensor in weights.items()}, assign=True)
+    # Copies, because the tensors that safetensors gives are the file itself: badly aligned, and gone if it is cut.
+    copies = {name: tensor.to(torch.float32, copy=True) for name, tensor in weights.items()}
+    model.load_state_dict(copies, assign=True)
     longest = int(metadata["longest_source"])
     return LoadedWeights(model, src_tokenizer, tgt_tokenizer, config, int(metadata["step"]), longest)
 
@@ -154,10 +156,10 @@ def find_folder(name_or_path: str | Path, home: Path | None = None) -> Path:
 
 
 def _refuse_binary(file: Path) -> None:
-    """Text begins with a printable character or white space; pickles, archives and arrays do not."""
+    """UTF-8 text begins with none of these bytes; pickles, archives and arrays do."""
     with file.open("rb") as opened:
         first = opened.read(2)
-    if first == b"PK" or not (first[:1].isspace() or first[:1].decode("ascii", "replace").isprintable()):
+    if first == b"PK" or first[:1] < b"\t" or b"\x7f" <= first[:1] < b"\xc0":
         raise CheckpointError(f"{file} is not a safe checkpoint: it is no text file.")
 
 

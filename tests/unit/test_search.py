@@ -140,9 +140,7 @@ def test_a_full_beam_finds_the_best_of_all_outputs(alpha: float) -> None:
         (-1.0, {"end": 0.4, "a": 0.6}, 1),
     ],
 )
-def test_the_search_goes_on_while_an_open_row_can_win(
-    alpha: float, first: dict[str, float], expected: int
-) -> None:
+def test_the_search_goes_on_while_an_open_row_can_win(alpha: float, first: dict[str, float], expected: int) -> None:
     def logits(_: int, seen: tuple[int, ...]) -> list[float]:
         if not seen:
             return probabilities(**first)
