@@ -1,6 +1,6 @@
 """From a configuration to a training run: the one place where settings become objects.
 
-    config -> device -> corpus -> tokenizers -> token ids -> model -> trainer -> run
+config -> device -> corpus -> tokenizers -> token ids -> model -> trainer -> run
 """
 
 import json
@@ -22,7 +22,6 @@ from translator.batches import BatchStream
 from translator.card import model_card
 from translator.config import (
     Config,
-    diff_for_resume,
     dump_config,
     flat_settings,
     load_config,
@@ -33,15 +32,18 @@ from translator.config import (
 )
 from translator.device import Device, apply, choose_device
 from translator.encode import Encoded, encode_corpus
-from translator.files import cache_folder, write_atomic
 from translator.errors import CheckpointError
+from translator.files import cache_folder, write_atomic
 from translator.log import RunLog
 from translator.model import Transformer
 from translator.optim import FlatParameters, Optimizer, WeightAverage, learning_rate
+from translator.resuming import already_done, check_identity, compare, keep_choices
 from translator.tokenizer import Tokenizer, train_tokenizers
-from translator.trainer import Settings, Trainer
-from translator.translate import Translator, load_tokenizers, save_tokenizers, save_weights
+from translator.trainer import Trainer
+from translator.training_state import Settings
+from translator.translate import Translator
 from translator.validation import Validator
+from translator.weights import load_tokenizers, save_tokenizers, save_weights
 
 FLOAT16_LOSS_SCALE = 2.0**16
 
@@ -97,9 +99,9 @@ def _run(config: Config, folders: Folders, loaded: checkpoint.Checkpoint | None)
     lines: list[str] = []
     if loaded is not None:
         stored = load_config(folders.weights / "config.yaml")
-        config = _keep_choices(config, stored)
-        lines = _compare(stored, config)
-        if done := _already_done(config, stored, loaded):
+        config = keep_choices(config, stored)
+        lines = compare(stored, config)
+        if done := already_done(config, stored, loaded):
             print(done, file=sys.stderr)
             return 0
     device = choose_device(config.device.kind, config.device.precision, config.device.threads)
@@ -161,7 +163,7 @@ def _prepare_data(config: Config, folders: Folders, log: RunLog, loaded: checkpo
         save_tokenizers(folders.weights, src_tokenizer, tgt_tokenizer)
     else:
         src_tokenizer, tgt_tokenizer = load_tokenizers(folders.weights)
-        _check_identity(loaded, corpus.fingerprint, src_tokenizer, tgt_tokenizer)
+        check_identity(loaded, corpus.fingerprint, src_tokenizer, tgt_tokenizer)
     filters, tokenizer = config.corpus.filters, config.tokenizer
     common: dict[str, Any] = {
         "seed": config.seed,
@@ -179,7 +181,7 @@ def _prepare_data(config: Config, folders: Folders, log: RunLog, loaded: checkpo
         **common,
     )
     for reason, count in train_set.skipped.items():
-        corpus.report.add("train", f"dropped: {reason}", count)
+        corpus.report.add("train", f"dropped: {reason}", count, train_set.examples[reason])
     valid_sets = {
         name: (dataset, encode_corpus(dataset, src_tokenizer, tgt_tokenizer, **common))
         for name, dataset in corpus.valid.items()
@@ -232,9 +234,7 @@ def _make_trainer(
     optimizer = Optimizer(
         parameters, betas=optim.betas, eps=optim.eps, weight_decay=optim.weight_decay, clip_norm=optim.clip_norm
     )
-    average = WeightAverage(
-        optim.average, parameters.master, decay=optim.average_decay, num_last=optim.average_last
-    )
+    average = WeightAverage(optim.average, parameters.master, decay=optim.average_decay, num_last=optim.average_last)
     validator = None
     if data.valid:
         translator = Translator(
@@ -273,8 +273,10 @@ def _make_trainer(
         )
         write_atomic(folders.weights / "README.md", card)
 
+    if config.device.compile:
+        model.compile(dynamic=True)  # in place: parameter names stay as they are
     trainer = Trainer(
-        torch.compile(model, dynamic=True) if config.device.compile else model,
+        model,
         stream,
         parameters,
         optimizer,
@@ -321,10 +323,10 @@ def _settings(config: Config, stream: BatchStream, device: Device) -> Settings:
             d_model=config.model.d_model,
         )
 
-    every = train.validate_every
     total = min(limits) if limits else None
-    if every == "auto":
-        every = max(1, total // 20) if total is not None else None
+    every = None if train.validate_every == "auto" else train.validate_every
+    if every is None and total is not None:
+        every = max(1, total // 20)
     return Settings(
         seed=config.seed,
         total_steps=total,
@@ -348,79 +350,6 @@ def _settings(config: Config, stream: BatchStream, device: Device) -> Settings:
 def tag_of(set_name: str, metric: str, first: str) -> str:
     """The TensorBoard tag of a validation metric: `valid/bleu` for the first set, `valid/SET/bleu` for others."""
     return f"valid/{metric}" if set_name == first else f"valid/{set_name}/{metric}"
-
-
-# ---------------------------------------------------------------------- resuming
-
-
-def _keep_choices(config: Config, stored: Config) -> Config:
-    """Automatic choices are made once: where the config still says auto, the stored choice holds."""
-    kept = {
-        f"device.{key}": getattr(stored.device, key)
-        for key in ("kind", "precision", "threads", "compile")
-        if getattr(config.device, key) == "auto"
-    }
-    return resolve(config, **kept)
-
-
-def _compare(stored: Config, config: Config) -> list[str]:
-    """Lines about changed settings. Raises CheckpointError when one of them cannot change within a run."""
-    changes = [change for change in diff_for_resume(stored, config) if change.key != "name"]
-    refused = [change for change in changes if change.kind == "refused"]
-    if refused:
-        listed = "; ".join(f"{c.key}: {c.old} is stored, {c.new} is asked" for c in refused)
-        raise CheckpointError(
-            f"Run {config.name} cannot go on with other settings than it began with ({listed}). "
-            "Set them back, give the new run another name (name=...), or begin anew with --restart."
-        )
-    return [
-        f"Changed: {c.key} was {c.old}, is {c.new} from here on." for c in changes if c.kind == "announced"
-    ]
-
-
-def _already_done(config: Config, stored: Config, loaded: checkpoint.Checkpoint) -> str | None:
-    """A sentence when a limit of the run is reached already, so that nothing would be trained."""
-    state, train = loaded.state, config.train
-    same_limits = (train.steps, train.epochs, train.minutes) == (
-        stored.train.steps,
-        stored.train.epochs,
-        stored.train.minutes,
-    )
-    total = state["total_steps"] if same_limits else train.steps
-    patience = train.patience
-    if total is not None and loaded.step >= total:
-        limit, key = f"step {loaded.step:,} of {total:,} is reached", "train.steps"
-        if train.steps is None:
-            key = "train.epochs" if train.epochs is not None else "train.minutes"
-    elif train.minutes is not None and state["seconds"] >= train.minutes * 60:
-        limit, key = f"{train.minutes:g} minutes of training are over", "train.minutes"
-    elif patience is not None and state["validations_without_gain"] >= patience:
-        limit, key = f"no gain in {train.stop_on} for {patience} validations", "train.patience"
-    else:
-        return None
-    return (
-        f"Run {config.name} is finished: {limit}. Nothing was changed. "
-        f"Raise {key} to train on (translator resume {config.name} {key}=...), or begin anew with --restart."
-    )
-
-
-def _check_identity(
-    loaded: checkpoint.Checkpoint, corpus_fingerprint: str, src_tokenizer: Tokenizer, tgt_tokenizer: Tokenizer
-) -> None:
-    state = loaded.state
-    if state["corpus"] != corpus_fingerprint:
-        raise CheckpointError(
-            f"The corpus has changed since {loaded.folder} (content {state['corpus'][:12]} then, "
-            f"{corpus_fingerprint[:12]} now); restore it, or train a run of another name."
-        )
-    for kind, then, now in zip(
-        ("source", "target"), state["tokenizers"], (src_tokenizer.fingerprint, tgt_tokenizer.fingerprint), strict=True
-    ):
-        if then != now:
-            raise CheckpointError(
-                f"The {kind} tokenizer is not the one of {loaded.folder} (content {then[:12]} then, {now[:12]} now); "
-                "restore the file."
-            )
 
 
 def _set_aside(folders: Folders) -> None:

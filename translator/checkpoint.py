@@ -110,7 +110,9 @@ def load_checkpoint(folder: Path) -> Checkpoint:
         for name, expected in sums.items():
             file = folder / name
             if file.parent != folder:
-                raise CheckpointError(f"{folder / CHECKSUMS}: {name!r} is not a file of this folder; use another checkpoint.")
+                raise CheckpointError(
+                    f"{folder / CHECKSUMS}: {name!r} is not a file of this folder; use another checkpoint."
+                )
             if not file.is_file() or file.stat().st_size != expected["bytes"]:
                 raise CheckpointError(f"{file} is missing or has the wrong size; use another checkpoint.")
             if sha256_file(file) != expected["sha256"]:

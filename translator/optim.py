@@ -86,10 +86,7 @@ class FlatParameters:
 
     def named(self, flat: Tensor) -> dict[str, Tensor]:
         """Views of a flat buffer by parameter name, in the parameters' shapes."""
-        return {
-            name: flat[start : start + shape.numel()].view(shape)
-            for name, (start, shape) in self._slices.items()
-        }
+        return {name: flat[start : start + shape.numel()].view(shape) for name, (start, shape) in self._slices.items()}
 
     def fill(self, flat: Tensor, tensors: Mapping[str, Tensor]) -> None:
         """Copy tensors by parameter name into a flat buffer. Raises KeyError for an absent name."""

@@ -5,17 +5,12 @@ One step is a pure function of (weights, moments, seed, step, position in the co
 resumed run needs beside tensors is in `state`.
 """
 
-import hashlib
 import logging
 import math
 import shutil
-import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import torch
@@ -24,9 +19,11 @@ from torch import Tensor, nn
 from translator import checkpoint
 from translator.batches import Batch, BatchStream
 from translator.errors import TranslatorError
+from translator.interruption import Interruption
 from translator.log import RunLog, Stopwatch
 from translator.loss import token_loss
 from translator.optim import FlatParameters, Optimizer, WeightAverage
+from translator.training_state import Outcome, Settings, State, Sums, perplexity, step_seed
 
 logger = logging.getLogger(__name__)
 
@@ -36,68 +33,7 @@ PROBE_SHARE = 0.04  # of the minutes, spent before that
 BUDGET_SHARE = 0.96  # of the minutes that the planned steps fill; the rest is for slower moments
 GROW_SCALE_AFTER = 2000  # good steps after which the float16 loss scale is doubled
 
-EXIT_STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
-
 Metrics = Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the loop must know; `build` fills it from the configuration."""
-
-    seed: int
-    total_steps: int | None  # None: found from `minutes`
-    minutes: float | None
-    learning_rate: Callable[[int, int | None], float]  # (step, total steps) -> rate
-    label_smoothing: float
-    accumulate: int
-    validate_every: int | None  # None: twenty times within the total
-    save_every: int
-    log_every: int
-    keep: int
-    stop_on: str | None  # metric as a TensorBoard tag
-    higher_is_better: bool
-    patience: int | None
-    max_bad_steps: int
-    validate_first: bool
-    pad_id: int = 0
-    loss_scale: float = 1.0  # the first one; other than 1 only in float16
-
-
-@dataclass
-class Outcome:
-    """How a run ended: the exit status and a sentence."""
-
-    status: int
-    reason: str
-    state: str  # finished, stopped or interrupted
-
-
-@dataclass
-class Sums:
-    """Counts since the last log line, as one tensor on the device so that no step waits for the host."""
-
-    values: Tensor  # loss, negative log-likelihood, correct tokens (float64 where the device has it)
-    tokens: int = 0
-    cells: int = 0
-    real_cells: int = 0
-    seconds: float = 0.0
-
-
-@dataclass
-class State:
-    """What changes in training and must survive a resume, besides tensors."""
-
-    step: int = 0
-    total_steps: int | None = None
-    validate_every: int | None = None
-    seconds: float = 0.0
-    best: dict[str, float] | None = None  # value, step, tie
-    validations_without_gain: int = 0
-    bad_steps: int = 0
-    good_steps: int = 0
-    loss_scale: float = 1.0
-    pending: list[tuple[int, float]] = field(default_factory=list)
 
 
 class Trainer:
@@ -133,7 +69,10 @@ class Trainer:
         self.watch = Stopwatch()
         self.sums = self._fresh_sums()
         self._flags: list[tuple[int, Tensor]] = []
-        self._signal: int | None = None
+        self.interruption = Interruption(
+            lambda name: log.line(f"{name}: the step ends, then a checkpoint is written ...")
+        )
+        self._validation_seconds = 0.0
         self._norm = torch.zeros((), device=self.device)
         self._metrics: Metrics = {}
 
@@ -197,7 +136,7 @@ class Trainer:
             return Outcome(0, f"step {state.step} of {state.total_steps} was reached before", "finished")
         self.watch = Stopwatch(state.seconds)
         self.model.train()
-        with self._signals():
+        with self.interruption:
             if state.step == 0 and settings.validate_first and self._validate is not None:
                 self.validate()
                 self.watch = Stopwatch()  # the budget of minutes begins with the first step
@@ -219,12 +158,13 @@ class Trainer:
         """Log, validate and save where they are due; returns how the run ended, if it did."""
         state, settings = self.state, self.settings
         outcome = self._limit_reached()
-        if state.step % settings.log_every == 0 or outcome is not None:
+        # An interrupted run leaves no trace in the numbers: what is not due now is done when the run goes on.
+        at_end = outcome is not None and outcome.state != "interrupted"
+        if state.step % settings.log_every == 0 or at_end:
             self._log_training()
         gained = False
         due = state.validate_every is not None and state.step % state.validate_every == 0
-        interrupted = outcome is not None and outcome.state == "interrupted"
-        if self._validate is not None and not interrupted and (due or outcome is not None):
+        if self._validate is not None and (due or at_end):
             gained = self.validate()
             if settings.patience is not None and state.validations_without_gain >= settings.patience:
                 outcome = outcome or Outcome(
@@ -245,10 +185,10 @@ class Trainer:
         return self._interrupted()
 
     def _interrupted(self) -> Outcome | None:
-        if self._signal is None:
+        if self.interruption.signal is None:
             return None
-        name = signal.Signals(self._signal).name
-        return Outcome(EXIT_STATUS[signal.Signals(self._signal)], f"{name} at step {self.state.step}", "interrupted")
+        name = self.interruption.signal.name
+        return Outcome(self.interruption.status, f"{name} at step {self.state.step}", "interrupted")
 
     def _plan_steps(self, minutes: float) -> None:
         """Fix the number of steps from the speed so far, so that the schedule ends within the minutes."""
@@ -256,7 +196,7 @@ class Trainer:
         if state.step < PROBE_STEPS or seconds < PROBE_SHARE * minutes * 60:
             return
         per_step = seconds / state.step
-        validation = self._validation_seconds()
+        validation = self._validation_seconds / 2  # an untrained model writes up to the length cap, much too long
         rest = BUDGET_SHARE * minutes * 60 - seconds
         if state.validate_every is None:
             # 20 validations, fewer where they would take more than a tenth of the time
@@ -270,10 +210,6 @@ class Trainer:
             f"{state.total_steps:,} steps fit into {minutes:g} minutes at {per_step:.3g} s for each; "
             f"validation every {state.validate_every:,} steps."
         )
-
-    def _validation_seconds(self) -> float:
-        # An untrained model writes up to the length cap, about three times what a trained one writes.
-        return getattr(self, "_first_validation_seconds", 0.0) / 2
 
     # ------------------------------------------------------------------ log, validate, save
 
@@ -325,7 +261,7 @@ class Trainer:
         metrics = self._validate(self.parameters.named(self.average.weights()), state.step)
         seconds = time.monotonic() - started
         if state.step == 0:
-            self._first_validation_seconds = seconds
+            self._validation_seconds = seconds
         self._metrics = {tag: value for tag, value in metrics.items() if math.isfinite(value)}
         self.log.scalars(state.step, self.watch.seconds(), self._metrics)
         gained = state.step > 0 and self._judge()
@@ -363,9 +299,7 @@ class Trainer:
             "model": self.parameters.named(self.parameters.master),
             "optimizer": self.optimizer.state(),
         }
-        tensors |= {
-            f"average.{name}": self.parameters.named(buffer) for name, buffer in self.average.state().items()
-        }
+        tensors |= {f"average.{name}": self.parameters.named(buffer) for name, buffer in self.average.state().items()}
         content = {
             **self.identity,
             **{k: v for k, v in vars(state).items() if k != "step"},
@@ -422,7 +356,7 @@ class Trainer:
             }
         )
 
-    # ------------------------------------------------------------------ faults and signals
+    # ------------------------------------------------------------------ faults
 
     def _read_flags(self) -> None:
         """Read which of the last steps were left out; adapt the loss scale; stop after too many in a row."""
@@ -457,31 +391,3 @@ class Trainer:
             f"batch {position['batch']}); training stopped. {good}; lower optim.learning_rate, or use "
             "device.precision=float32, and resume."
         )
-
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        """SIGINT and SIGTERM let the step end; a second SIGINT leaves at once."""
-
-        def remember(number: int, frame: FrameType | None) -> None:
-            if self._signal is not None and number == signal.SIGINT:
-                raise KeyboardInterrupt
-            self._signal = number
-            self.log.line(f"{signal.Signals(number).name}: the step ends, then a checkpoint is written ...")
-
-        previous = {number: signal.signal(number, remember) for number in EXIT_STATUS}
-        try:
-            yield
-        finally:
-            for number, handler in previous.items():
-                signal.signal(number, handler)
-
-
-def step_seed(seed: int, step: int, micro_batch: int) -> int:
-    """A seed for the random numbers of one micro-batch, well mixed so that neighbours share nothing."""
-    digest = hashlib.blake2b(f"{seed}/{step}/{micro_batch}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "little") >> 1
-
-
-def perplexity(nll: float) -> float:
-    """exp of the mean negative log-likelihood in nats; infinity where that overflows."""
-    return math.exp(nll) if nll < 700 else math.inf

@@ -64,15 +64,17 @@ class Validator:
     ) -> None:
         text = "".join(f"{line}\n" for line in result.hypotheses)
         self.log.save_text(f"hypotheses/{name}.step-{step:08d}.txt", text)
-        for note in result.notes:
+        for note in (f"metrics are computed so: {result.settings}", *result.notes):
             if note not in self._said:  # the same at every validation
                 self._said.add(note)
                 self.log.line(f"{name}: {note}")
-        rows = dataset[: self.num_samples]
-        samples = list(zip(rows["source"], rows["target"], result.hypotheses, strict=False))
+                self.log.text(step, f"{prefix}/notes", note)
+        shown = dataset[: self.num_samples]
+        samples = list(zip(shown["source"], shown["target"], result.hypotheses, strict=False))
         if samples:
-            table = "\n".join(f"| {_cell(s)} | {_cell(t)} | {_cell(h)} |" for s, t, h in samples)
-            self.log.text(step, f"{prefix}/samples", f"| source | reference | hypothesis |\n| --- | --- | --- |\n{table}")
+            rows = [("source", "reference", "hypothesis"), ("---", "---", "---"), *samples]
+            table = "\n".join(f"| {_cell(s)} | {_cell(t)} | {_cell(h)} |" for s, t, h in rows)
+            self.log.text(step, f"{prefix}/samples", table)
         if with_picture and samples:
             self._draw(step, dataset)
 

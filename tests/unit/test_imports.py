@@ -41,7 +41,10 @@ TABLE: dict[str, set[str]] = {
     "pictures": ALONE,
     "card": BASE | {"config"},
     "validation": BASE | {"encode", "evaluate", "log", "pictures", "translate"},
-    "trainer": BASE | {"batches", "model", "loss", "optim", "evaluate", "checkpoint", "log"},
+    "training_state": ALONE,
+    "interruption": ALONE,
+    "trainer": BASE | {"batches", "checkpoint", "interruption", "log", "loss", "optim", "training_state"},
+    "resuming": BASE | {"checkpoint", "config", "tokenizer"},
 }
 TABLE["build"] = set(TABLE)
 TABLE["commands"] = TABLE["cli"] = set(TABLE) | {"commands"}
