@@ -134,4 +134,4 @@ def test_every_library_that_is_imported_is_declared_and_used() -> None:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
 def test_no_module_is_longer_than_can_be_read_at_once(file: Path) -> None:
     num_lines = file.read_bytes().count(b"\n")
-    assert num_lines <= 400, "split it along the data flow"
+    assert num_lines <= 450, "about 400 lines is the aim: split it along the data flow"
