@@ -3,6 +3,7 @@
 import random
 
 import pytest
+import torch
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from torchmetrics.functional.text import char_error_rate
@@ -65,8 +66,10 @@ def test_chrf_and_cer_equal_torchmetrics() -> None:
     metrics = corpus_metrics(hypotheses, REFERENCES)
     chrf = CHRFScore(n_char_order=6, n_word_order=0, beta=2.0)
     chrf.update(hypotheses, [[reference] for reference in REFERENCES])
-    # torchmetrics averages the F of each order, sacrebleu the precisions and recalls
-    assert metrics["chrf"] == pytest.approx(100 * chrf.compute().item(), abs=0.02)
+    value = chrf.compute()
+    assert isinstance(value, torch.Tensor)
+    # torchmetrics averages the F of each order, sacrebleu the precisions and recalls.
+    assert metrics["chrf"] == pytest.approx(100 * value.item(), abs=0.02)
     assert metrics["cer"] == pytest.approx(float(char_error_rate(hypotheses, REFERENCES)), abs=1e-6)
 
 
