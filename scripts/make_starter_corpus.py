@@ -40,7 +40,7 @@ HELD_OUT_PATTERNS = frozenset(
         "modal/should/negative",
         "reflexive/used_to",
         "intransitive/was_doing/question",
-        "thing_pronoun/modal/should",
+        "reason_to/should",
         "description/past/question",
     }
 )

@@ -1,5 +1,6 @@
 """Which verb goes with which object, determiner, tense and time."""
 
+from dataclasses import replace
 from random import Random
 
 from scripts.starter import italian
@@ -9,7 +10,7 @@ from scripts.starter.grammar import (
     combo,
     noun_phrase,
 )
-from scripts.starter.lexicon import Verb, adjectives_for, named, verbs
+from scripts.starter.lexicon import Adjective, Noun, Verb, adjectives_for, named, verbs
 
 HABITS = frozenset(
     "eat drink cook wash buy read write watch listen_to play study teach clean take drive water use iron wear "
@@ -22,6 +23,7 @@ OPINIONS = frozenset(
     {"good", "useful", "strange", "interesting", "boring", "funny", "dangerous", "light", "slow", "fast"}
 )
 EVERYDAY_READING = frozenset({"newspaper", "magazine", "book", "letter", "email", "message", "article"})
+DEFINITE = frozenset({"water", "know", "remember", "greet", "turn on", "turn off", "correct", "understand"})
 WOMENS_CLOTHES = frozenset({"dress", "skirt", "earring", "necklace"})
 SHOWN = frozenset(
     {
@@ -106,99 +108,98 @@ WHEN["used_to"] = (("every day", "ogni giorno"), ("every summer", "ogni estate")
 
 
 def verb_object(
-    rng: Random, chosen: Verb, subject_: Phrase, tense: str = "past", negative: bool = False, plain: bool = False
+    rng: Random, chosen: Verb, who: Phrase, tense: str = "past", negative: bool = False, plain: bool = False
 ) -> Phrase | None:
-    """An object that goes with the verb, with a fitting determiner and sometimes an adjective."""
+    """An object that goes with the verb and its subject, with a fitting determiner and sometimes an adjective."""
     noun = rng.choice(named(*chosen.objects))
-    if chosen.en in ("wear", "try on"):
-        alone = not subject_.plural and subject_ is not YOU
-        if alone and (
-            (noun.en in WOMENS_CLOTHES and subject_.gender == "m") or (noun.en == "tie" and subject_.gender == "f")
-        ):
-            return None
-    if chosen.en == "buy" and tense in ("present", "used_to") and not noun.classes & {"food", "drink", "reading"}:
+    if not _goes_with(noun, chosen, who, tense):
         return None
-    if tense in ("present", "used_to") and (
-        (chosen.en in ("read", "write") and noun.en not in EVERYDAY_READING)
-        or (chosen.en == "take" and "transport" not in noun.classes)
-    ):
-        return None
-    classes, several = noun.classes, False
-    if not noun.en_plural:
-        kinds = ["the"] * 2
-        if classes & {"food", "drink", "seasoning", "mass"}:
-            kinds += ["bare"] if tense in ("present", "used_to") or negative else ["some"] * 2
-            if not negative and chosen.en in ("eat", "drink", "buy", "order"):
-                kinds += ["too many", "many"]
-        elif "meal" in classes:
-            kinds = ["the" if chosen.en != "prepare" else "bare_the"]
-        if classes & {"subject"}:
-            kinds = ["bare_the"]
-        determiner = rng.choice(kinds)
-    elif "instrument" in classes and chosen.en in ("play", "teach", "study"):
-        determiner = "the"
-    elif classes & {"man", "woman", "child"}:
-        determiner, several = "the", rng.random() < 0.25
-    elif classes & {"friend"}:
-        determiner, several = subject_.owner, rng.random() < 0.5
-    elif "family" in classes:
-        determiner = subject_.owner
+    if noun.en_plural:
+        determiner, several = _counted_determiner(rng, noun, chosen, who, negative)
     else:
-        several = rng.random() < (0.9 if "vegetable" in classes else 0.25)
-        if "pair" in classes and chosen.en not in ("lose", "find", "look for"):
-            several = True
-        if noun.en == "flower" and chosen.en in ("send", "buy", "receive"):
-            several = True
-        kinds = ["the"] * 3 + (["some", "the", "number"] if several else ["a"] * 3 + ["another"])
-        if several and chosen.en not in COUNTED:
-            kinds = ["the"]
-        if several and negative:
-            kinds = ["the"]
-        if chosen.en in ("water", "know", "remember", "greet", "turn on", "turn off", "correct", "understand"):
-            kinds = ["the"]
-        if chosen.en in SHOWN:
-            kinds += ["this", "that"]
-        if chosen.en in POSSESSED and not classes & {"food", "drink"} and noun.en != "bus":
-            kinds = ["the", "own", "own"]
-        if several and chosen.en in ("buy", "read", "write", "receive", "see", "send"):
-            kinds += ["many", "too many"]
-        if chosen.en in ("build", "drive", "park", "rent"):
-            kinds, several = ["a", "the"] if chosen.en in ("build", "rent") else ["the", "this"], False
-        if chosen.en == "have":
-            kinds = ["number", "many", "some"] if several else ["a", "a", "another"]
-            several = several and not negative
-            kinds = ["a"] if negative else kinds
-        if chosen.en == "need":
-            kinds = ["a", "a", "the", "this"] if not several else ["the", "number"]
-        determiner = rng.choice(kinds)
-        if determiner == "own":
-            determiner = subject_.owner
-            several = several or (subject_.plural and bool(classes & {"wearable", "portable"}))
-        if determiner == "number" and "pair" in classes:
-            determiner = "the"
-    options = adjectives_for(noun)
-    adjective = None
-    if not plain and options and determiner in ("a", "the", "some", "another") and rng.random() < 0.3:
-        adjective = rng.choice(options)
-        if (adjective.en in ("broken", "empty", "full", "famous") and chosen.en not in ("see", "find", "repair")) or (
-            adjective.en in OPINIONS and determiner != "a"
-        ):
-            adjective = None
-    if determiner == "bare_the":
-        phrase = noun_phrase(noun, "bare" if "subject" in classes else "the")  # studiare storia, preparare la cena
-        return Phrase(noun.en, phrase.it, phrase.gender, False, combos=frozenset({combo(chosen.it, noun.it)}))
-    if determiner == "another" and adjective:
-        adjective = None
+        determiner, several = _mass_determiner(rng, noun, chosen, tense, negative), False
+    combos = frozenset({combo(chosen.it, noun.it)})
+    if determiner == "no article":  # English "prepare lunch, study art", Italian "preparare il pranzo, studiare arte"
+        phrase = noun_phrase(noun, "bare" if "subject" in noun.classes else "the")
+        return Phrase(noun.en, phrase.it, phrase.gender, False, combos)
+    adjective = None if plain else _adjective(rng, noun, chosen, determiner)
     phrase = noun_phrase(noun, determiner, several, adjective, count=rng.choice((2, 2, 3, 3, 4, 5, 6)))
-    return Phrase(
-        phrase.en,
-        phrase.it,
-        phrase.gender,
-        phrase.plural,
-        phrase.combos | {combo(chosen.it, noun.it)},
-        person=phrase.person,
-        noun=noun,
-    )
+    return replace(phrase, combos=phrase.combos | combos)
+
+
+def _goes_with(noun: Noun, chosen: Verb, who: Phrase, tense: str) -> bool:
+    """Whether the noun is natural for this subject and this tense."""
+    if chosen.en == "wear" and not who.plural and who is not YOU:
+        others = WOMENS_CLOTHES if who.gender == "m" else {"tie"}
+        if noun.en in others:
+            return False
+    if tense not in ("present", "used_to"):
+        return True
+    if chosen.en == "buy":  # what one does every day
+        return bool(noun.classes & {"food", "drink", "reading"})
+    if chosen.en == "take":
+        return "transport" in noun.classes
+    return chosen.en not in ("read", "write") or noun.en in EVERYDAY_READING
+
+
+def _mass_determiner(rng: Random, noun: Noun, chosen: Verb, tense: str, negative: bool) -> str:
+    """A determiner for what is not counted."""
+    if "subject" in noun.classes or ("meal" in noun.classes and chosen.en == "prepare"):
+        return "no article"
+    kinds = ["the", "the"]
+    if noun.classes & {"food", "drink", "seasoning"}:
+        kinds += ["bare"] if tense in ("present", "used_to") or negative else ["some", "some"]
+        if not negative and chosen.en in ("eat", "drink", "buy", "order"):
+            kinds += ["too many", "many"]
+    return rng.choice(kinds)
+
+
+def _counted_determiner(rng: Random, noun: Noun, chosen: Verb, who: Phrase, negative: bool) -> tuple[str, bool]:
+    """A determiner for what is counted, and whether there are several of it."""
+    classes = noun.classes
+    if "instrument" in classes and chosen.en in ("play", "teach", "study"):
+        return "the", False
+    if classes & {"man", "woman", "child"}:
+        return "the", rng.random() < 0.25
+    if "friend" in classes:
+        return who.owner, rng.random() < 0.5
+    if chosen.en in ("build", "rent", "drive", "park"):
+        return rng.choice(("a", "the") if chosen.en in ("build", "rent") else ("the", "this")), False
+    several = rng.random() < (0.9 if "vegetable" in classes else 0.25)
+    if "pair" in classes and chosen.en not in ("lose", "find", "look for"):
+        several = True
+    if noun.en == "flower" and chosen.en in ("send", "buy", "receive"):
+        several = True
+    if chosen.en == "have":
+        if negative:
+            return "a", False
+        return rng.choice(("number", "many", "some") if several else ("a", "a", "another")), several
+    if chosen.en in POSSESSED and not classes & {"food", "drink"}:
+        if rng.random() < 0.3:
+            return "the", several
+        return who.owner, several or (who.plural and bool(classes & {"wearable", "portable"}))
+    kinds = ["the"] * 3
+    if several and not negative and chosen.en in COUNTED:
+        kinds += ["some", "number"]
+        if chosen.en in ("buy", "read", "write", "receive", "see", "send"):
+            kinds += ["many", "too many"]
+    elif not several and chosen.en not in DEFINITE:
+        kinds += ["a"] * 3 + ["another"]
+    if chosen.en in SHOWN:
+        kinds += ["this", "that"]
+    determiner = rng.choice(kinds)
+    return "the" if determiner == "number" and "pair" in classes else determiner, several
+
+
+def _adjective(rng: Random, noun: Noun, chosen: Verb, determiner: str) -> Adjective | None:
+    """Sometimes an adjective that fits the noun, the verb and the determiner."""
+    options = adjectives_for(noun)
+    if not options or determiner not in ("a", "the", "some") or rng.random() > 0.3:
+        return None
+    adjective = rng.choice(options)
+    if adjective.en in ("broken", "empty", "full", "famous") and chosen.en not in ("see", "find", "repair"):
+        return None
+    return None if adjective.en in OPINIONS and determiner != "a" else adjective
 
 
 def object_text(chosen: Verb, thing: Phrase) -> str:
@@ -211,7 +212,7 @@ def with_time(rng: Random, tense: str, en: str, it: str, chance: float = 0.5) ->
     if tense not in WHEN or rng.random() > chance:
         return en, it
     when_en, when_it = rng.choice(WHEN[tense])
-    if tense in ("past", "future") and rng.random() < 0.25 and not en.startswith("not "):
+    if tense in ("past", "future") and rng.random() < 0.25:
         return f"{when_en} {en}", f"{when_it} {it}"
     return f"{en} {when_en}", f"{it} {when_it}"
 

@@ -148,7 +148,7 @@ THING_VERBS = (
 )
 
 
-@pattern(370)
+@pattern(320)
 def thing_pronoun(rng: Random) -> Sentence | None:
     """Where are the keys? I have lost them."""
     chosen = verb(rng.choice(THING_VERBS))
@@ -161,48 +161,8 @@ def thing_pronoun(rng: Random) -> Sentence | None:
     pronoun, clitic = ("them" if plural else "it"), conjugation.object_clitic(thing.gender, plural)
     tense = rng.choice(("past", "past", "past", "future"))
     combos = frozenset({combo(chosen.it, noun.it)})
-    form = rng.choice(("where", "topic", "bought", "modal"))
+    form = rng.choice(("where", "topic", "bought"))
     agreement = (thing.gender, plural)
-    if form == "modal":
-        if chosen.en not in REASONS_TO:
-            return None
-        be, essere = to_be(thing.slot, "present")
-        modal = rng.choice(("must", "want to", "can't", "should"))
-        finite = {
-            "must": conjugation.present("dovere"),
-            "want to": conjugation.present("volere"),
-            "can't": conjugation.present("potere"),
-            "should": conjugation.conditional("dovere"),
-        }[modal][who.slot]
-        options = [adjective for adjective in adjectives_for(noun) if adjective.en in REASONS_TO[chosen.en]]
-        if not options or who not in PRONOUNS:
-            return None
-        adjective = rng.choice(options)
-        if ((chosen.en, adjective.en) in AGAINST) != (modal == "can't"):
-            return None
-        agreed = italian.adjective(adjective.it, thing.gender, plural, adjective.it_plural)
-        want = (
-            Clause(who, chosen, "want to", pronoun).en
-            if modal == "want to"
-            else f"{who.en} {modal} {chosen.en} {pronoun}"
-        )
-        link_en, link_it = ("but", "ma") if modal == "can't" else ("and", "e")
-        it = italian.join(
-            thing.it,
-            essere,
-            agreed,
-            link_it,
-            who.it,
-            "non" if modal == "can't" else "",
-            finite,
-            conjugation.infinitive_with(chosen.it, clitic),
-        )
-        return sentence(
-            f"{thing.en} {be} {adjective.en} {link_en} {want}",
-            it,
-            f"thing_pronoun/modal/{modal}",
-            combos | {combo(adjective.en, noun.en)},
-        )
     clause = clitic_clause(who, chosen, tense, pronoun, clitic, agreement=agreement)
     if form == "where":
         if who.noun and "family" not in who.noun.classes:
@@ -254,6 +214,50 @@ def thing_pronoun(rng: Random) -> Sentence | None:
 def capital(text: str) -> str:
     """`text` with a capital first letter."""
     return text[0].upper() + text[1:]
+
+
+@pattern(120)
+def reason_to(rng: Random) -> Sentence | None:
+    """The shirt is dirty and I must wash it. The coat is expensive and she can't buy it."""
+    chosen, who = verb(rng.choice(tuple(REASONS_TO))), subject(rng)
+    noun = rng.choice(named(*chosen.objects))
+    plural = bool(noun.en_plural) and ("pair" in noun.classes or rng.random() < 0.35)
+    thing = noun_phrase(noun, "the", plural)
+    pronoun, clitic = ("them" if plural else "it"), conjugation.object_clitic(thing.gender, plural)
+    be, essere = to_be(thing.slot, "present")
+    modal = rng.choice(("must", "want to", "can't", "should"))
+    finite = {
+        "must": conjugation.present("dovere"),
+        "want to": conjugation.present("volere"),
+        "can't": conjugation.present("potere"),
+        "should": conjugation.conditional("dovere"),
+    }[modal][who.slot]
+    options = [adjective for adjective in adjectives_for(noun) if adjective.en in REASONS_TO[chosen.en]]
+    if not options or who not in PRONOUNS:
+        return None
+    adjective = rng.choice(options)
+    if ((chosen.en, adjective.en) in AGAINST) != (modal == "can't"):
+        return None
+    agreed = italian.adjective(adjective.it, thing.gender, plural, adjective.it_plural)
+    want = (
+        Clause(who, chosen, "want to", pronoun).en if modal == "want to" else f"{who.en} {modal} {chosen.en} {pronoun}"
+    )
+    it = italian.join(
+        thing.it,
+        essere,
+        agreed,
+        "e",
+        who.it,
+        "non" if modal == "can't" else "",
+        finite,
+        conjugation.infinitive_with(chosen.it, clitic),
+    )
+    return sentence(
+        f"{thing.en} {be} {adjective.en} and {want}",
+        it,
+        f"reason_to/{modal}",
+        frozenset({combo(chosen.it, noun.it)}) | {combo(adjective.en, noun.en)},
+    )
 
 
 GIVING = (
