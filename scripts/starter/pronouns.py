@@ -103,7 +103,7 @@ REASONS_TO = {
     "read": ("interesting", "important", "famous", "funny", "long"),
     "write": ("important",),
     "eat": ("fresh", "ripe", "sweet", "delicious"),
-    "drink": ("fresh", "hot", "cold"),
+    "drink": ("fresh", "cold"),
     "see": ("interesting", "funny", "famous"),
     "use": ("new", "modern", "useful", "clean", "broken"),
     "choose": ("beautiful", "comfortable", "elegant", "cheap", "expensive"),
