@@ -136,7 +136,8 @@ def _sort(keys: NDArray[np.int64], ties: IntArray) -> IntArray:
     # The same, several times faster for millions: sort values that carry their place in the low bits.
     packed = (keys[ties] << bits) | np.arange(len(keys))
     packed.sort()
-    return ties[packed & (2**bits - 1)]
+    places: IntArray = packed & (2**bits - 1)
+    return ties[places]
 
 
 def _cut(longest: IntArray, budget: int) -> NDArray[np.int64]:

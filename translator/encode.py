@@ -253,7 +253,7 @@ def _write_samples(
                 for start in range(0, num_pairs, _CHUNK_PAIRS):
                     offsets = type_offsets[start : start + _CHUNK_PAIRS + 1]
                     ids, bounds = samplers[side].spell(
-                        types[offsets[0] : offsets[-1]],
+                        types[offsets[0] : offsets[-1]].astype(np.uint32),
                         offsets - offsets[0],
                         sample=2 * sample + number,
                         first_sentence=start,

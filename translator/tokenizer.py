@@ -19,6 +19,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -83,10 +84,8 @@ class Tokenizer:
         canonical = json.dumps(description, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         self.fingerprint: str = hashlib.sha256(canonical.encode()).hexdigest()
         model = description["model"]
-        character_level = model["type"] == "BPE" and not model["byte_fallback"]
-        self.kind: str = (
-            "character" if character_level else {"BPE": "bpe", "Unigram": "unigram", "WordLevel": "word"}[model["type"]]
-        )
+        kind = {"BPE": "bpe", "Unigram": "unigram", "WordLevel": "word"}[model["type"]]
+        self.kind: str = "character" if kind == "bpe" and not model["byte_fallback"] else kind
         self.vocab_size: int = inner.get_vocab_size()
 
     @staticmethod
@@ -201,10 +200,6 @@ class Tokenizer:
         # Byte tokens can spell a line break, which training text never holds; one line must stay one line.
         return _LINE_BREAKS.sub(" ", text)
 
-    def decode_batch(self, sequences: Iterable[Sequence[int]]) -> list[str]:
-        """One line of text for each sequence of token ids."""
-        return [self.decode(ids) for ids in sequences]
-
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """The vocabulary entry of each id, special tokens included."""
         tokens = []
@@ -217,8 +212,7 @@ class Tokenizer:
 
     def normalise(self, text: str) -> str:
         """`text` as the tokenizer sees it, before it is cut: what `decode(encode(text))` gives back."""
-        normalised: str = self._inner.normalizer.normalize_str(_well_formed(text))
-        return normalised
+        return next(_normalised([text], self._inner.normalizer))
 
     def unknown_rate(self, lines: Iterable[str]) -> float:
         """Share of the tokens of `lines` that are unknown, 0 to 1 (0 for no tokens)."""
@@ -371,10 +365,7 @@ def _numbered(*groups: Iterable[str]) -> dict[str, int]:
 
 
 def _count_characters(lines: Iterable[str]) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for batch in _batched(lines):
-        counts.update("".join(batch))
-    return counts
+    return sum((Counter("".join(batch)) for batch in _batched(lines)), Counter())
 
 
 def _by_frequency(counts: Counter[str]) -> list[str]:
@@ -384,7 +375,7 @@ def _by_frequency(counts: Counter[str]) -> list[str]:
 def _rare_characters(counts: Counter[str], room: int) -> dict[int, str]:
     """Translation table (code point to blank) of the characters that get no entry of their own."""
     ordered = [character for character in _by_frequency(counts) if character != " "]
-    total, seen, kept = counts.total(), 0, 0
+    total, seen, kept = counts.total() - counts[" "], 0, 0
     limit = max(int(room * _ALPHABET_SHARE), 1) - 1  # one entry is the marker's
     while kept < min(limit, len(ordered)) and seen <= _CHARACTER_COVERAGE * total:
         seen += counts[ordered[kept]]
@@ -403,11 +394,6 @@ def _well_formed(text: str) -> str:
 
 
 def _batched(lines: Iterable[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    for line in lines:
-        batch.append(line)
-        if len(batch) == _BATCH_LINES:
-            yield batch
-            batch = []
-    if batch:
+    rest = iter(lines)
+    while batch := list(islice(rest, _BATCH_LINES)):
         yield batch
