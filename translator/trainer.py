@@ -21,9 +21,9 @@ from translator.batches import Batch, BatchStream
 from translator.errors import TranslatorError
 from translator.interruption import Interruption
 from translator.log import RunLog, Stopwatch
-from translator.loss import token_loss
+from translator.loss import perplexity, token_loss
 from translator.optim import FlatParameters, Optimizer, WeightAverage
-from translator.training_state import Outcome, Settings, State, Sums, perplexity, step_seed
+from translator.training_state import Outcome, Settings, State, Sums, step_seed
 
 logger = logging.getLogger(__name__)
 

@@ -1,7 +1,6 @@
 """What the training loop must know, what changes in it, and how it ends."""
 
 import hashlib
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -71,8 +70,3 @@ def step_seed(seed: int, step: int, micro_batch: int) -> int:
     """A seed for the random numbers of one micro-batch, well mixed so that neighbours share nothing."""
     digest = hashlib.blake2b(f"{seed}/{step}/{micro_batch}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 1
-
-
-def perplexity(nll: float) -> float:
-    """exp of the mean negative log-likelihood in nats; infinity where that overflows."""
-    return math.exp(nll) if nll < 700 else math.inf
