@@ -13,7 +13,6 @@ import contextlib
 import difflib
 import errno
 import importlib
-import logging
 import os
 import signal
 import sys
@@ -299,6 +298,14 @@ def _describe_os_error(error: OSError) -> str:
     return f"{error.strerror or error}{where}.{advice}"
 
 
+def _abandon_stdout() -> None:
+    """Let what was not written go, so that Python does not try again, and complain, when it ends."""
+    with contextlib.suppress(OSError, ValueError):
+        print(end="", flush=True)  # what cannot be written is an error now, not when Python ends
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status (module text above)."""
     for stream in (sys.stdout, sys.stderr):  # text of any language, whatever the locale says
@@ -306,24 +313,22 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(encoding="utf-8", newline="\n", errors="backslashreplace")
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)
-    logging.basicConfig(format="%(message)s", stream=sys.stderr)
-    logging.getLogger("translator").setLevel(logging.INFO)
     try:
         args = parse_arguments(sys.argv[1:] if argv is None else argv)
         module = importlib.import_module(f"translator.commands.{COMMANDS[args.command]}")
         status: int = getattr(module, args.command)(args)
-        sys.stdout.flush()
+        print(end="", flush=True)  # what cannot be written is an error now, not when Python ends
         return status
     except TranslatorError as error:
         print(error, file=sys.stderr)
         return 2
     except BrokenPipeError:  # `translator ... | head`: the reader has what it wanted
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _abandon_stdout()
         return 128 + 13
     except OSError as error:
         if error.errno is None:  # a library's own error: the traceback is what helps
             raise
+        _abandon_stdout()
         print(_describe_os_error(error), file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -91,17 +91,13 @@ def test_the_other_commands_run_as_written(tmp_path: Path) -> None:
     for text in blocks("yaml"):
         if match := re.match(r"# *(\S+\.ya?ml)\b", text):  # a block that begins with the name of its file
             (home / match[1]).write_text(text, encoding="utf-8")
-    env = os.environ | {
-        "PATH": f"{bin_}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    }
+    env = os.environ | {"PATH": f"{bin_}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     for command in commands():
         if command.removeprefix("./").startswith((*SCRIPTS, *ELSEWHERE)):
             continue
         command = command.removeprefix(".venv/bin/")
         shell = ["bash", "-euo", "pipefail", "-c", command]
-        done = subprocess.run(
-            shell, cwd=home, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True
-        )
+        done = subprocess.run(shell, cwd=home, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
         if shlex.split(command, comments=True)[:2] == ["translator", "translate"] and ">" not in command:
             assert done.stdout, command

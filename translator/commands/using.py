@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from translator.errors import TranslatorError
 
@@ -60,15 +60,16 @@ def translate(args: argparse.Namespace) -> int:
     if not args.words and sys.stdin.isatty():
         print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr)
     options = given(args, "beam_size", "length_penalty", "num_best", "batch_tokens", "read_ahead", "split_sentences")
+    translations = translator.translate_stream(lines, **options)
     num_written = 0
     try:
-        for translation in translator.translate_stream(lines, **options):
+        for translation in translations:
             print(_output(translation, num_written + 1, args), flush=True)
             num_written += 1
     except BrokenPipeError:
         raise
     except BaseException:
-        print(f"Stopped after line {num_written} of the output.", file=sys.stderr)
+        print(f"Stopped: {num_written} lines have been translated and written.", file=sys.stderr)
         raise
     return 0
 
@@ -84,7 +85,12 @@ def _argument_lines(words: Sequence[str]) -> list[str]:
 
 def stdin_lines() -> Iterator[str]:
     """The lines of standard input, which end with LF or CR LF only, as they come."""
-    for number, raw in enumerate(sys.stdin.buffer, start=1):
+    # A reader of its own: the thread that waits in sys.stdin's would bring the interpreter down when Ctrl-C ends it.
+    try:
+        stream: BinaryIO = open(sys.stdin.fileno(), "rb", closefd=False)  # noqa: SIM115
+    except OSError:  # not a file, as in a test
+        stream = sys.stdin.buffer
+    for number, raw in enumerate(stream, start=1):
         if number == 1:
             raw = raw.removeprefix(b"\xef\xbb\xbf")  # the mark that some editors put before UTF-8
         try:
