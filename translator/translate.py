@@ -317,9 +317,10 @@ class _Window:
             (self._much_shorter, "less than a third as long as their source; parts may be lost"),
         ):
             if numbers:
-                lines = sorted(set(numbers))
-                first = ", ".join(map(str, lines[:5])) + (", ..." if len(lines) > 5 else "")
-                self._warn(f"{len(lines)} of {self._num_lines} translations were {what}: line {first}.")
+                lines = list(map(str, sorted(set(numbers))))
+                shown = f"line {lines[0]}" if len(lines) == 1 else f"lines {', '.join(lines[:5])}"
+                more = " and others" if len(lines) > 5 else ""
+                self._warn(f"{len(lines)} of {self._num_lines} translations were {what}: {shown}{more}.")
 
 
 _EMPTY = Alternative("", 0.0, 0.0, [], True)

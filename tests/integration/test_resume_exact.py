@@ -12,7 +12,7 @@ import pytest
 from safetensors.torch import load_file
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-NUMBERS = "one two three four five six seven eight nine ten".split()
+NUMBERS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 CONFIG = """
 corpus:
   source_language: en

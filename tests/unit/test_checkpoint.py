@@ -11,6 +11,7 @@ import torch
 
 from translator import checkpoint
 from translator.errors import CheckpointError
+from translator.files import sha256_file
 
 STATE = {"stream": {"epoch": 0, "batch": 3}}
 
@@ -102,8 +103,17 @@ def test_a_failed_write_leaves_the_older_checkpoint(tmp_path: Path, monkeypatch:
 def test_everything_is_flushed_before_the_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
     fsync, rename = os.fsync, Path.rename
-    monkeypatch.setattr(os, "fsync", lambda handle: (calls.append("fsync"), fsync(handle))[1])
-    monkeypatch.setattr(Path, "rename", lambda self, to: (calls.append("rename"), rename(self, to))[1])
+
+    def noted_fsync(handle: int) -> None:
+        calls.append("fsync")
+        fsync(handle)
+
+    def noted_rename(self: Path, to: Path) -> Path:
+        calls.append("rename")
+        return rename(self, to)
+
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(Path, "rename", noted_rename)
     save(tmp_path, 1)
     assert calls.index("rename") >= 8  # four files and their folder entries
     assert "fsync" in calls[calls.index("rename") + 1 :]
@@ -135,7 +145,7 @@ def test_another_format_is_refused_by_name(tmp_path: Path) -> None:
     (folder / "state.json").write_text(json.dumps(state))
     sums = json.loads((folder / "checksums.json").read_text())
     sums["state.json"] = {
-        "sha256": checkpoint.sha256_file(folder / "state.json"),
+        "sha256": sha256_file(folder / "state.json"),
         "bytes": (folder / "state.json").stat().st_size,
     }
     (folder / "checksums.json").write_text(json.dumps(sums))

@@ -49,7 +49,8 @@ def small_model(dtype: torch.dtype = torch.float32) -> nn.Sequential:
 def run(model: nn.Module, step: int, scale: float = 1.0) -> torch.Tensor:
     torch.manual_seed(step)
     x = torch.randn(11, 5, dtype=next(model.parameters()).dtype)
-    return (model(x).float() ** 2).sum() * scale
+    output: torch.Tensor = model(x)
+    return output.float().square().sum() * scale
 
 
 def test_equals_plain_adamw_with_clipping() -> None:

@@ -86,6 +86,10 @@ def make_trainer(
     parameters = FlatParameters(model)
     log = RunLog(folder / "run")
     stream = loaded.state["stream"] if loaded else {}
+
+    def publish(weights: Mapping[str, Tensor], step: int, metrics: Mapping[str, float]) -> None:
+        (folder / "published").write_text(str(step))
+
     if loaded:
         log.rewind(loaded.state["logs"])
     trainer = Trainer(
@@ -98,7 +102,7 @@ def make_trainer(
         log,
         folder / "checkpoints",
         validate=validate,
-        publish=lambda weights, step, metrics: (folder / "published").write_text(str(step)),
+        publish=publish,
         identity={"corpus": "c"},
     )
     if loaded:
