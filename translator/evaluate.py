@@ -52,14 +52,11 @@ class Evaluation:
 def teacher_forced(
     model: Transformer, encoded: EncodedPairs, *, label_smoothing: float = 0.0, batch_tokens: int = 4096
 ) -> dict[str, float]:
-    """`loss` (nats per target token), `perplexity` and `accuracy` (0 to 1) with the right target given so
-    far.
+    """`loss` (nats per target token), `perplexity` and `accuracy` (0 to 1), each token after the right ones.
 
     The loss has the label smoothing that is asked for; the perplexity never has any. Empty for no pairs. The
-    result does not depend on `batch_tokens` beyond rounding.
-
-    Raises:
-        CorpusError: a pair is longer than the learned positions of the model.
+    result does not depend on `batch_tokens` beyond rounding. Lines longer than the learned positions of the model
+    count up to there.
     """
     sums = torch.zeros(4, dtype=torch.float64)
     device = next(model.parameters()).device
