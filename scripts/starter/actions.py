@@ -22,8 +22,11 @@ POSSESSED = frozenset(
 OPINIONS = frozenset(
     {"good", "useful", "strange", "interesting", "boring", "funny", "dangerous", "light", "slow", "fast"}
 )
+OWNED_SEVERAL = frozenset({"clothes", "pair", "tableware", "reading", "abstract", "fruit", "vegetable"})
 EVERYDAY_READING = frozenset({"newspaper", "magazine", "book", "letter", "email", "message", "article"})
 DEFINITE = frozenset({"water", "know", "remember", "greet", "turn on", "turn off", "correct", "understand"})
+# Verbs that take a mass without an article in both languages: "I don't eat meat", but "preferisco la carne".
+BARE = frozenset({"eat", "drink", "buy", "sell", "order", "cook", "want", "need", "use"})
 WOMENS_CLOTHES = frozenset({"dress", "skirt", "earring", "necklace"})
 SHOWN = frozenset(
     {
@@ -129,7 +132,7 @@ def verb_object(
 
 def _goes_with(noun: Noun, chosen: Verb, who: Phrase, tense: str) -> bool:
     """Whether the noun is natural for this subject and this tense."""
-    if chosen.en == "wear" and not who.plural and who is not YOU:
+    if chosen.en in ("wear", "iron", "wash", "lose", "find") and not who.plural and who is not YOU:
         others = WOMENS_CLOTHES if who.gender == "m" else {"tie"}
         if noun.en in others:
             return False
@@ -148,7 +151,10 @@ def _mass_determiner(rng: Random, noun: Noun, chosen: Verb, tense: str, negative
         return "no article"
     kinds = ["the", "the"]
     if noun.classes & {"food", "drink", "seasoning"}:
-        kinds += ["bare"] if tense in ("present", "used_to") or negative else ["some", "some"]
+        if negative or tense in ("present", "used_to"):
+            kinds += ["bare"] if chosen.en in BARE else []
+        else:
+            kinds += ["some", "some"]
         if not negative and chosen.en in ("eat", "drink", "buy", "order"):
             kinds += ["too many", "many"]
     return rng.choice(kinds)
@@ -163,8 +169,8 @@ def _counted_determiner(rng: Random, noun: Noun, chosen: Verb, who: Phrase, nega
         return "the", rng.random() < 0.25
     if "friend" in classes:
         return who.owner, rng.random() < 0.5
-    if chosen.en in ("build", "rent", "drive", "park"):
-        return rng.choice(("a", "the") if chosen.en in ("build", "rent") else ("the", "this")), False
+    if chosen.en in ("build", "rent", "drive", "park") or (chosen.en, noun.en) == ("look for", "flat"):
+        return rng.choice(("a", "the") if chosen.en in ("build", "rent", "look for") else ("the", "this")), False
     several = rng.random() < (0.9 if "vegetable" in classes else 0.25)
     if "pair" in classes and chosen.en not in ("lose", "find", "look for"):
         several = True
@@ -177,6 +183,8 @@ def _counted_determiner(rng: Random, noun: Noun, chosen: Verb, who: Phrase, nega
     if chosen.en in POSSESSED and not classes & {"food", "drink"}:
         if rng.random() < 0.3:
             return "the", several
+        if not who.plural and not classes & OWNED_SEVERAL and noun.en not in ("key", "pen", "pencil", "candle", "gift"):
+            several = False  # one person has one kitchen, one wallet
         return who.owner, several or (who.plural and bool(classes & {"wearable", "portable"}))
     kinds = ["the"] * 3
     if several and not negative and chosen.en in COUNTED:
@@ -197,6 +205,8 @@ def _adjective(rng: Random, noun: Noun, chosen: Verb, determiner: str) -> Adject
     if not options or determiner not in ("a", "the", "some") or rng.random() > 0.3:
         return None
     adjective = rng.choice(options)
+    if adjective.en == "dirty" and chosen.en not in ("see", "find", "wash", "clean"):
+        return None
     if adjective.en in ("broken", "empty", "full", "famous") and chosen.en not in ("see", "find", "repair"):
         return None
     return None if adjective.en in OPINIONS and determiner != "a" else adjective
@@ -223,9 +233,11 @@ ACCIDENTS = frozenset({"lose", "break", "forget"})
 def action(rng: Random, tense: str, who: Phrase, negative: bool = False) -> tuple[Verb, Phrase] | None:
     """A verb that can stand in this tense and an object for it."""
     chosen = rng.choice(verbs())
-    if tense == "future" and chosen.en in ACCIDENTS and not negative:
+    if tense in ("future", "conditional") and chosen.en in ACCIDENTS and not negative:
         return None
     if chosen.state and tense in ("progressive", "was_doing", "perfect", "conditional", "used_to", "future"):
+        return None
+    if chosen.en == "prefer" and negative:
         return None
     if chosen.en in ("wear", "know") and tense in ("progressive", "was_doing"):
         return None
@@ -242,4 +254,6 @@ def action(rng: Random, tense: str, who: Phrase, negative: bool = False) -> tupl
     ):
         return None
     thing = verb_object(rng, chosen, who, tense, negative)
+    if thing and thing.en.startswith("another ") and tense in ("present", "used_to"):
+        return None
     return (chosen, thing) if thing else None

@@ -18,7 +18,7 @@ from scripts.starter.grammar import (
     someone,
     subject,
 )
-from scripts.starter.lexicon import Adjective, Noun, adjectives_for, named, nouns, spots
+from scripts.starter.lexicon import NEVER_TOO, Adjective, Noun, adjectives_for, named, nouns, spots
 from scripts.starter.registry import pattern
 
 
@@ -60,6 +60,8 @@ def description(rng: Random) -> Sentence | None:
     degree_en, degree_it = rng.choices((("", ""), ("very", "molto"), ("too", "troppo"), ("so", "così")), (4, 3, 2, 1))[
         0
     ]
+    if degree_en == "too" and adjective.en in NEVER_TOO:
+        return None
     if adjective.comparative == "-" or adjective.en in ("full", "empty") or form == "question":
         degree_en = degree_it = ""
     if tense == "future" and (form == "question" or degree_en in ("so", "too") or adjective.comparative == "-"):
@@ -136,10 +138,14 @@ def feeling(rng: Random) -> Sentence | None:
     form = rng.choices(("statement", "negative", "question"), (6, 2, 2))[0]
     if form == "question" and who is I:
         return None
+    if en_state == "married" and who.noun and who.noun.en in ("child", "boy", "girl", "husband", "wife"):
+        return None
     if tense == "future" and " " not in it_state and en_state not in FUTURE_STATES:
         return None
     graded = " " not in it_state and en_state not in ("outside", "ready", "married", "free")
     degree_en, degree_it = rng.choice((("", ""), ("very", "molto"), ("too", "troppo"))) if graded else ("", "")
+    if degree_en == "too" and en_state in NEVER_TOO:
+        return None
     if form != "statement":
         degree_en = degree_it = ""
     it = italian.join(who.it, "non" if form == "negative" else "", essere, degree_it, agree(it_state, who))

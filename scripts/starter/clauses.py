@@ -55,6 +55,9 @@ def relative_object(rng: Random) -> Sentence | None:
     )
 
 
+RELATIONS = ("family", "neighbour", "colleague", "boss", "classmate")
+
+
 @pattern(150)
 def relative_subject(rng: Random) -> Sentence | None:
     """The man who repaired the car is my uncle. I know the girl who lives here."""
@@ -67,8 +70,9 @@ def relative_subject(rng: Random) -> Sentence | None:
     if thing.en.startswith(("another", "his ", "her ", "too")) or (thing.noun and "person" in thing.noun.classes):
         return None
     clause = Clause(Phrase("", "", head.gender, False), chosen, tense, thing.en, thing.it)
+    classes = ("brother", "sister", "cousin", "classmate") if head.en in ("the boy", "the girl") else RELATIONS
     relation = noun_phrase(
-        rng.choice([noun for noun in named("family", "friend") if noun.gender == head.gender]),
+        rng.choice([noun for noun in named(*classes) if noun.gender == head.gender]),
         rng.choice(("my", "your")),
     )
     if head.noun and "child" in head.noun.classes:
@@ -111,6 +115,7 @@ def because(rng: Random) -> Sentence | None:
         if (
             not drawn
             or drawn[0].state
+            or drawn[0].en in ("lose", "forget", "break")
             or drawn[1].en.startswith(("a ", "an ", "some ", "another ", "many", "too", "a lot"))
         ):
             return None
@@ -131,7 +136,7 @@ def because(rng: Random) -> Sentence | None:
             "past" if tense == "past" else ("progressive" if spec.startswith(("go", "return")) else "present")
         )
         clause = Clause(who, verb_of(spec), motion_tense, en_rest, it_rest)
-        en_state, it_state = rng.choice(REST_REASONS)
+        en_state, it_state = ("ill", "malato") if "doctor" in en_rest else rng.choice(REST_REASONS)
         combos, kind = frozenset({combo(it_rest, en_state)}), "stay"
     it = italian.join(clause.it, "perché", essere, agree(it_state, who))
     return sentence(f"{clause.en} because {pronoun} {be} {en_state}", it, f"because/{kind}/{tense}", combos)
@@ -180,7 +185,7 @@ CONDITIONS = (
         ("wash", "visit", "paint", "photograph", "water", "pick", "draw", "repair"),
     ),
     ("the shop is open", "il negozio sarà aperto", ("buy", "choose", "try on")),
-    ("you want", "vorrai", ()),
+    ("you want", "vuoi", ()),
     ("there is time", "ci sarà tempo", ()),
     ("it's possible", "sarà possibile", ()),
     ("it's necessary", "sarà necessario", ("call", "help", "repair", "sell", "translate", "explain", "correct", "buy")),
@@ -197,14 +202,7 @@ def if_clause(rng: Random) -> Sentence | None:
         return None
     if (fitting and drawn[0].en not in fitting) or (en_if == "you want" and who not in (I, WE)):
         return None
-    main = Clause(
-        who,
-        drawn[0],
-        "future",
-        drawn[1].en,
-        drawn[1].it,
-        negative=rng.random() < 0.15 and not drawn[1].en.startswith(("a ", "an ", "some ", "another ")),
-    )
+    main = Clause(who, drawn[0], "future", drawn[1].en, drawn[1].it)
     if rng.random() < 0.6:
         return sentence(f"if {en_if}, {main.en}", f"se {it_if}, {main.it}", "if/first", drawn[1].combos)
     return sentence(f"{main.en} if {en_if}", f"{main.it} se {it_if}", "if/last", drawn[1].combos)
@@ -229,7 +227,7 @@ def that_clause(rng: Random) -> Sentence | None:
     if (who is I and en_front.startswith("I")) or (who is YOU and en_front.startswith("you")):
         return None
     tense = rng.choice(("past", "past", "future", "progressive"))
-    if en_front.startswith("she told") and tense != "past":
+    if en_front.startswith("she told") and (tense != "past" or who in (I, YOU)):
         return None
     drawn = action(rng, tense, who)
     if not drawn or drawn[0].state:

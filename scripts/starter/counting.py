@@ -10,6 +10,7 @@ from scripts.starter.grammar import (
     OWNERS,
     WOMEN,
     I,
+    Phrase,
     Sentence,
     combo,
     name,
@@ -21,6 +22,15 @@ from scripts.starter.lexicon import named
 from scripts.starter.registry import pattern
 
 
+def ages(who: Phrase) -> tuple[int, int]:
+    """From which age to which such a person is."""
+    if who.noun is None or who.noun.en in ("son", "daughter", "brother", "sister", "cousin"):
+        return 4, 90 if who.noun is None else 50
+    if who.noun.en in ("child", "boy", "girl", "classmate"):
+        return 4, 15
+    return (60, 95) if who.noun.en.startswith("grand") else (25, 65)
+
+
 @pattern(130)
 def age_and_price(rng: Random) -> Sentence | None:
     """My daughter is eleven years old. The lamp costs thirty euros."""
@@ -28,9 +38,9 @@ def age_and_price(rng: Random) -> Sentence | None:
         who = subject(rng)
         if who.plural and rng.random() < 0.7:
             return None
-        years = rng.randint(4, 90)
+        years = rng.randint(*ages(who))
         be = english.BE[who.slot]
-        it = italian.join(who.it, conjugation.present("avere")[who.slot], italian.counted(years), "anni")
+        it = italian.join(who.it, conjugation.present("avere")[who.slot], italian.counted_time(years, "anni"))
         return sentence(
             f"{who.en} {be} {english.number(years)} years old", it, "age", frozenset({combo("age", str(years))})
         )
@@ -67,6 +77,12 @@ EVENTS = (
     ("she comes home", "lei torna a casa"),
     ("the meeting is", "la riunione è"),
 )
+USUAL_HOURS = {  # on the twelve-hour clock; the other events may come at any hour
+    "we eat lunch": (12, 1, 2),
+    "dinner is": (7, 8, 9),
+    "I get up": (5, 6, 7, 8, 9),
+    "the museum opens": (8, 9, 10),
+}
 
 
 @pattern(170)
@@ -78,6 +94,8 @@ def clock_time(rng: Random) -> Sentence | None:
         be = "è" if it_time.startswith("l'") else "sono"
         return sentence(f"it's {en_time}", f"{be} {it_time}", "clock/now")
     en, it = rng.choice(EVENTS)
+    if hour not in USUAL_HOURS.get(en, range(1, 13)):
+        return None
     return sentence(
         f"{en} at {en_time}", f"{it} {italian.prefixed('a', it_time)}", "clock/event", frozenset({combo(en, en_time)})
     )

@@ -157,6 +157,12 @@ def counted(value: int) -> str:
     return words[:-1] if value > 1 and words.endswith("uno") else words
 
 
+def counted_time(value: int, unit: str) -> str:
+    """A number of years, months or weeks; the tens are elided before "anni": "vent'anni", "trent'anni"."""
+    words = counted(value)
+    return f"{words[:-1]}'{unit}" if unit == "anni" and value % 10 == 0 and value > 10 else f"{words} {unit}"
+
+
 def clock(hour: int, minute: int) -> str:
     """A clock time with its article on the twelve-hour clock: "le sette e mezza", "l'una"."""
     names = {0: "", 15: " e un quarto", 30: " e mezza", 45: " meno un quarto"}

@@ -153,6 +153,13 @@ def adjectives() -> tuple[Adjective, ...]:
     return tuple(found)
 
 
+# What nothing and nobody is too much of. "Too big", but not "too beautiful".
+NEVER_TOO = frozenset(
+    {"beautiful", "new", "good", "cheap", "fresh", "ripe", "interesting", "funny", "comfortable", "clean", "delicious"}
+    | {"useful", "happy", "kind", "intelligent", "satisfied", "surprised", "sure", "ill", "worried", "bored"}
+)
+
+
 @cache
 def adjectives_for(noun: Noun) -> tuple[Adjective, ...]:
     """The adjectives that can describe `noun`."""

@@ -90,7 +90,7 @@ def liking(rng: Random) -> Sentence | None:
                 return None
             thing = noun_phrase(noun, "the")
         elif (mass and "nature" not in noun.classes) or (
-            noun.classes & {"fruit", "vegetable", "animal"} and rng.random() < 0.8
+            noun.classes & {"fruit", "vegetable", "citrus"} or ("animal" in noun.classes and rng.random() < 0.8)
         ):
             phrase = noun_phrase(noun, "the", not mass)
             thing = Phrase(phrase.en.removeprefix("the "), phrase.it, phrase.gender, not mass)

@@ -69,6 +69,8 @@ def going(rng: Random) -> Sentence | None:
         return None
     who = subject(rng)
     en_place, it_place, key = place(rng, word)
+    if mover.it == "tornare" and tense == "present" and key != "home":
+        return None
     if mover.it == "arrivare" and key == "home":
         en_place = "home"
     if tense == "present" and (
@@ -79,7 +81,7 @@ def going(rng: Random) -> Sentence | None:
             "the hospital",
             "the United States",
             "the kitchen",
-            "the sea",
+            "the seaside",
             "the countryside",
             "the mountains",
         )
@@ -102,6 +104,8 @@ def going(rng: Random) -> Sentence | None:
         ):
             return None
         en, it, chance = f"{en} {with_en}", f"{it} {with_it}", 0.0
+    if tense == "used_to" and key[0].isupper():
+        en, it, chance = f"{en} every summer", f"{it} ogni estate", 0.0
     en, it = with_time(rng, tense, en, it, 0.0 if negative else chance)
     return sentence(en, it, f"going/{tense}", frozenset({combo(mover.it, key)}))
 
@@ -134,6 +138,8 @@ def intransitive(rng: Random) -> Sentence | None:
     tense = rng.choice(("present", "progressive", "past", "past", "future", "used_to", "was_doing", "conditional"))
     if chosen.it == "abitare" and tense in ("progressive", "was_doing", "past"):
         return None
+    if en_rest.startswith(("for ", "all ")) and tense in ("progressive", "was_doing", "present"):
+        return None  # "she is sleeping for eight hours" says something else, and Italian does not say it
     who = subject(rng)
     form = rng.choices(("statement", "negative", "question"), (6, 1.5, 2))[0]
     if (tense == "used_to" and form != "statement") or (form == "question" and who in (I, WE)):
@@ -196,5 +202,5 @@ def since(rng: Random) -> Sentence | None:
         return None
     unit = rng.choice((("years", "anni"), ("months", "mesi"), ("weeks", "settimane")))
     en = Clause(who, chosen, "perfect", f"{en_rest} for {english.number(years)} {unit[0]}").en
-    it = Clause(who, chosen, "present", it_rest=f"{it_rest} da {italian.counted(years)} {unit[1]}").it
+    it = Clause(who, chosen, "present", it_rest=f"{it_rest} da {italian.counted_time(years, unit[1])}").it
     return sentence(en, it, "since", frozenset({combo(chosen.it, en_rest)}))

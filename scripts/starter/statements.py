@@ -63,7 +63,7 @@ def negative_statement(rng: Random) -> Sentence | None:
     if not drawn:
         return None
     chosen, thing = drawn
-    if thing.en.startswith(("another ", "a ")) and not chosen.state:
+    if thing.en.startswith(("another ", "a ", "an ")) and not chosen.state:
         return None
     clause = Clause(who, chosen, tense, thing.en, object_text(chosen, thing), negative=True)
     return sentence(clause.en, clause.it, f"negative/{tense}", thing.combos)
@@ -79,6 +79,8 @@ def perfect(rng: Random) -> Sentence | None:
     chosen, thing = drawn
     adverb = rng.choice(("already", "never", "just", "yet"))
     if chosen.en in ("lose", "forget", "break") and adverb == "yet":
+        return None
+    if adverb == "never" and chosen.en == "find":
         return None
     if adverb == "never" and thing.en.startswith(("the ", "some ", "another ", "my ", "your ")):
         return None
@@ -189,6 +191,10 @@ def two_verbs(rng: Random) -> Sentence | None:
     ):
         return None
     second, thing = drawn
+    if second.en == "find" and first.en not in ("try", "hope", "manage"):
+        return None
+    if first.it == "dimenticare" and second.en in ("build", "study", "teach", "draw", "taste", "rent"):
+        return None
     if first.it in ("cominciare", "riuscire") and thing.en.startswith(("another", "some", "many", "too", "a ")):
         return None
     if first.it == "cominciare" and second.en in (

@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ("scripts/quickstart", "scripts/test")
-ELSEWHERE = ("git clone", "cd ", "pip install", "python3 -m venv", "source .venv")
+ELSEWHERE = ("git clone", "cd ", "pip install", "python3 -m venv", "source .venv", ". .venv")
 """Commands that need a network or change the shell of the reader."""
 
 PAIRS = [
@@ -31,6 +31,7 @@ OWN_FILES = {
     **{f"{name}.en": 0 for name in ("train", "valid", "test", "input")},
     **{f"{name}.it": 1 for name in ("train", "valid", "test")},
     "input.txt": 0,
+    "reference.txt": 1,
 }
 
 WRAPPER = """#!{python}
@@ -88,9 +89,9 @@ def test_the_other_commands_run_as_written(tmp_path: Path) -> None:
     (home / "configs").symlink_to(ROOT / "configs")
     for name, side in OWN_FILES.items():
         (home / name).write_text("".join(pair[side] + "\n" for pair in PAIRS), encoding="utf-8")
-    for text in blocks("yaml"):
-        if match := re.match(r"# *(\S+\.ya?ml)\b", text):  # a block that begins with the name of its file
-            (home / match[1]).write_text(text, encoding="utf-8")
+    for text in blocks("yaml"):  # named in a comment at its top, else the user's own my.yaml
+        name = re.match(r"# *(\S+\.ya?ml)\b", text)
+        (home / (name[1] if name else "my.yaml")).write_text(text, encoding="utf-8")
     env = os.environ | {"PATH": f"{bin_}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     for command in commands():
         if command.removeprefix("./").startswith((*SCRIPTS, *ELSEWHERE)):
