@@ -227,6 +227,8 @@ def test_second_person_singular(
         (verbs.object_clitic("f", True), "le"), (verbs.object_clitic("m", True), "li"),
         (italian.number(21), "ventuno"), (italian.number(28), "ventotto"), (italian.number(33), "trentatré"),
         (italian.counted(21), "ventun"), (italian.number(180), "centottanta"), (italian.counted(2), "due"),
+        (italian.counted_time(20, "anni"), "vent'anni"), (italian.counted_time(21, "anni"), "ventun anni"),
+        (italian.counted_time(10, "anni"), "dieci anni"), (italian.counted_time(20, "mesi"), "venti mesi"),
         (italian.clock(7, 30), "le sette e mezza"), (italian.clock(12, 45), "l'una meno un quarto"),
         (italian.clock(1, 10), "l'una e dieci"), (english.clock(12, 45), "a quarter to one"),
         (english.clock(7, 30), "half past seven"), (english.number(142), "one hundred and forty-two"),
