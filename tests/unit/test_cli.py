@@ -28,9 +28,7 @@ def fail(error: BaseException) -> Callable[[argparse.Namespace], int]:
 # --- options
 
 
-@pytest.mark.parametrize(
-    "command", [[], *([name] for name in cli.COMMANDS)], ids=lambda words: " ".join(words)
-)
+@pytest.mark.parametrize("command", [[], *([name] for name in cli.COMMANDS)], ids=lambda words: " ".join(words))
 def test_help_has_examples(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         cli.main([*command, "--help"])
@@ -62,9 +60,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_wrong_options_are_refused_at_once(
-    argv: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_options_are_refused_at_once(argv: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         cli.main(argv)
     captured = capsys.readouterr()
@@ -169,17 +165,13 @@ def test_sigterm_ends_with_143_and_cleans_up(monkeypatch: pytest.MonkeyPatch) ->
         (["./a=b.yaml"], "./a=b.yaml", []),
     ],
 )
-def test_words_are_a_file_and_overrides(
-    words: list[str], file: str | None, overrides: str | list[str]
-) -> None:
+def test_words_are_a_file_and_overrides(words: list[str], file: str | None, overrides: str | list[str]) -> None:
     expected = overrides.split("|") if isinstance(overrides, str) else overrides
     assert training.split_words(words) == (file and Path(file), expected)
 
 
 def test_two_files_are_refused() -> None:
-    with pytest.raises(
-        TranslatorError, match=r"not 2: my.yaml, train.steps\. A setting is written key=value"
-    ):
+    with pytest.raises(TranslatorError, match=r"not 2: my.yaml, train.steps\. A setting is written key=value"):
         training.split_words(["my.yaml", "train.steps"])
 
 
@@ -205,9 +197,7 @@ def home(tmp_path: Path) -> Path:
     (tmp_path / "runs" / "second").mkdir()
     (tmp_path / "runs" / "second" / "state.json").write_text('{"state"')
     (tmp_path / "runs" / "README.md").write_text("not a run")
-    (tmp_path / "runs" / "first" / "config.yaml").write_text(
-        "name: first\nseed: 1\nmodel: {d_model: 64, norm: pre}\n"
-    )
+    (tmp_path / "runs" / "first" / "config.yaml").write_text("name: first\nseed: 1\nmodel: {d_model: 64, norm: pre}\n")
     (tmp_path / "weights" / "second").mkdir(parents=True)
     (tmp_path / "weights" / "second" / "config.yaml").write_text(
         "name: second\nseed: 1\nmodel: {d_model: 32, norm: pre}\ncorpus: {target_language: no}\n"
@@ -254,9 +244,7 @@ def test_a_run_whose_process_is_gone_was_interrupted(tmp_path: Path, alive: bool
     process.wait()
 
 
-def test_runs_are_compared_by_the_settings_that_differ(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_are_compared_by_the_settings_that_differ(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["runs", "first", "second", "--json", "--home", str(home)]) == 0
     assert json.loads(capsys.readouterr().out) == {
         "model.d_model": {"first": 64, "second": 32},
@@ -278,9 +266,7 @@ def test_runs_are_compared_by_the_settings_that_differ(
         (["resume", "second", "my.yaml"], "`resume` uses the stored configuration"),
     ],
 )
-def test_wrong_names_are_told(
-    home: Path, argv: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_names_are_told(home: Path, argv: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*argv, "--home", str(home)]) == 2
     assert message in capsys.readouterr().err
 
