@@ -90,8 +90,8 @@ def test_the_other_commands_run_as_written(tmp_path: Path) -> None:
     for name, side in OWN_FILES.items():
         (home / name).write_text("".join(pair[side] + "\n" for pair in PAIRS), encoding="utf-8")
     for text in blocks("yaml"):  # named in a comment at its top, else the user's own my.yaml
-        name = re.match(r"# *(\S+\.ya?ml)\b", text)
-        (home / (name[1] if name else "my.yaml")).write_text(text, encoding="utf-8")
+        title = re.match(r"# *(\S+\.ya?ml)\b", text)
+        (home / (title[1] if title else "my.yaml")).write_text(text, encoding="utf-8")
     env = os.environ | {"PATH": f"{bin_}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     for command in commands():
         if command.removeprefix("./").startswith((*SCRIPTS, *ELSEWHERE)):
