@@ -136,6 +136,8 @@ def _goes_with(noun: Noun, chosen: Verb, who: Phrase, tense: str) -> bool:
         others = WOMENS_CLOTHES if who.gender == "m" else {"tie"}
         if noun.en in others:
             return False
+    if who.noun and "child" in who.noun.classes and chosen.en in ("drive", "park", "rent", "build"):
+        return False
     if tense not in ("present", "used_to"):
         return True
     if chosen.en == "buy":  # what one does every day
@@ -202,7 +204,7 @@ def _counted_determiner(rng: Random, noun: Noun, chosen: Verb, who: Phrase, nega
 def _adjective(rng: Random, noun: Noun, chosen: Verb, determiner: str) -> Adjective | None:
     """Sometimes an adjective that fits the noun, the verb and the determiner."""
     options = adjectives_for(noun)
-    if not options or determiner not in ("a", "the", "some") or rng.random() > 0.3:
+    if chosen.en == "build" or not options or determiner not in ("a", "the", "some") or rng.random() > 0.3:
         return None
     adjective = rng.choice(options)
     if adjective.en == "dirty" and chosen.en not in ("see", "find", "wash", "clean"):

@@ -14,6 +14,7 @@ from scripts.starter.grammar import (
     Sentence,
     combo,
     noun_phrase,
+    overlap,
     sentence,
     someone,
     subject,
@@ -269,7 +270,7 @@ PEOPLE_ADJECTIVES = (
 def comparing_people(rng: Random) -> Sentence | None:
     """Anna is taller than her brother. Marco isn't as rich as Luca."""
     first, second = someone(rng), someone(rng)
-    if first.en == second.en or first.plural != second.plural:
+    if overlap(first, second) or first.plural != second.plural:
         return None
     adjective = rng.choice(PEOPLE_ADJECTIVES)
     be, essere = to_be(first.slot, rng.choice(("present", "present", "past")))

@@ -149,6 +149,11 @@ def both(first: Phrase, second: Phrase) -> Phrase:
     )
 
 
+def overlap(first: Phrase, second: Phrase) -> bool:
+    """Whether the same person is named in both."""
+    return not set(first.en.split(" and ")).isdisjoint(second.en.split(" and "))
+
+
 def someone(rng: Random) -> Phrase:
     """A person who is not a pronoun: a name, two names, a relative, a job or a friend."""
     kind = rng.choices(("name", "two", "family", "job", "friends"), (5, 1.2, 5, 3, 1.5))[0]

@@ -20,6 +20,7 @@ from scripts.starter.grammar import (
     combo,
     name,
     noun_phrase,
+    overlap,
     relative,
     sentence,
     subject,
@@ -202,7 +203,7 @@ def thing_pronoun(rng: Random) -> Sentence | None:
             "?" if question else ".",
         )
     first = verb(rng.choice(("buy", "find", "take", "receive")))
-    if noun not in named(*first.objects) or first == chosen or chosen.en in ("buy", "find", "take", "bring"):
+    if noun not in named(*first.objects) or first == chosen or chosen.en in ("buy", "find", "take", "bring", "write"):
         return None
     opening = Clause(who, first, "past", thing.en, thing.it)
     then = clitic_clause(who, chosen, "past", pronoun, clitic, agreement=agreement, drop=True)
@@ -310,7 +311,7 @@ def giving(rng: Random) -> Sentence | None:
         )
     else:
         to = relative(rng) if rng.random() < 0.6 else name(rng.choice(MEN + WOMEN))
-        if to.en == who.en:
+        if overlap(who, to):
             return None
         en_rest = f"{thing.en} to {to.en}"
         clause = Clause(

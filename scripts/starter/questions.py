@@ -90,6 +90,8 @@ def wh_question(rng: Random) -> Sentence | None:
         if not drawn or drawn[0].state or drawn[1].en.startswith(("some ", "many", "too", "a lot", "another")):
             return None
         chosen, thing = drawn
+        if kind == "why" and chosen.en in ("receive", "find", "finish"):
+            return None
         if kind == "where" and chosen.en not in (
             "buy",
             "find",

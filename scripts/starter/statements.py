@@ -157,6 +157,8 @@ def polite_question(rng: Random) -> Sentence | None:
     thing = verb_object(rng, chosen, who, plain=True)
     if not thing or thing.en.startswith(("some", "many", "too", "a lot", "another")):
         return None
+    if who is YOU and (chosen.en == "use" or (thing.noun and "transport" in thing.noun.classes)):
+        return None
     if thing.en.startswith(("a ", "an ")) and chosen.en not in ("bring", "buy", "take", "open", "see"):
         return None
     clause = Clause(who, chosen, tense, thing.en, thing.it, question=True)
@@ -197,8 +199,12 @@ def two_verbs(rng: Random) -> Sentence | None:
         return None
     if first.it in ("cominciare", "riuscire") and thing.en.startswith(("another", "some", "many", "too", "a ")):
         return None
+    if first.it == "riuscire" and second.en == "wait for":
+        return None
     if first.it == "cominciare" and second.en in (
         "find",
+        "finish",
+        "sell",
         "open",
         "close",
         "buy",

@@ -9,7 +9,8 @@ import pytest
 from scripts import make_starter_corpus as maker
 from scripts.starter import english, italian, lexicon
 from scripts.starter import italian_verbs as verbs
-from scripts.starter.grammar import HE, SHE, THEY, Clause, I, Sentence, noun_phrase
+from scripts.starter.grammar import HE, SHE, THEY, Clause, I, Sentence, both, noun_phrase, overlap
+from scripts.starter.grammar import name as named
 from scripts.starter.lexicon import noun, verb, verb_of
 
 FOLDER = Path(__file__).parents[2] / "translator/starter"
@@ -238,6 +239,13 @@ def test_second_person_singular(
 )  # fmt: skip
 def test_small_forms(made: str, right: str) -> None:
     assert made == right
+
+
+def test_the_same_person_is_not_named_twice() -> None:
+    anna, marco = named("Anna"), named("Marco")
+    assert overlap(anna, both(marco, anna))
+    assert not overlap(anna, marco)
+    assert not overlap(anna, noun_phrase(noun("mother"), "my"))
 
 
 GO = verb_of("go, went, gone = andare")
