@@ -7,7 +7,7 @@ import json
 import platform
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,22 +30,23 @@ from translator.config import (
     unused_settings,
     validation_sets,
 )
-from translator.device import Device, apply, choose_device
+from translator.device import Device, apply, available_kinds, choose_device
 from translator.encode import Encoded, encode_corpus
-from translator.errors import CheckpointError
-from translator.files import cache_folder, write_atomic
+from translator.errors import CheckpointError, TranslatorError
+from translator.files import cache_folder, hold, write_atomic
 from translator.log import RunLog
 from translator.model import Transformer
 from translator.optim import FlatParameters, Optimizer, WeightAverage, learning_rate
-from translator.resuming import already_done, check_identity, compare, keep_choices
+from translator.resuming import already_done, check_identity, compare, keep_choices, stream_position
 from translator.tokenizer import Tokenizer, train_tokenizers
 from translator.trainer import Trainer
-from translator.training_state import Settings
+from translator.training_state import Outcome, Settings
 from translator.translate import Translator
 from translator.validation import Validator
-from translator.weights import load_tokenizers, save_tokenizers, save_weights
+from translator.weights import WEIGHTS, load_tokenizers, save_tokenizers, save_weights
 
 FLOAT16_LOSS_SCALE = 2.0**16
+UNKNOWN_WARNING = 0.05  # share of unknown tokens in a validation set above which the run warns
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,12 @@ def train(config: Config, *, home: Path, restart: bool = False) -> int:
     folders = Folders(home, config.name)
     if restart:
         _set_aside(folders)
-    loaded = checkpoint.load_newest(folders.checkpoints)
-    return _run(config, folders, loaded)
+    elif (folders.weights / WEIGHTS).exists() and not folders.checkpoints.is_dir():
+        raise CheckpointError(
+            f"{folders.weights} holds weights without checkpoints, which training would overwrite; give this run "
+            "another name (name=...), or keep them aside with --restart."
+        )
+    return _run(config, folders, unused_settings(config))
 
 
 def resume(name: str, overrides: list[str], *, home: Path) -> int:
@@ -87,53 +92,60 @@ def resume(name: str, overrides: list[str], *, home: Path) -> int:
     stored = folders.weights / "config.yaml"
     if not stored.is_file():
         raise CheckpointError(f"There is no run {name} (no {stored}); `translator runs` lists the runs.")
-    loaded = checkpoint.load_newest(folders.checkpoints)
-    if loaded is None:
+    if not checkpoint.list_checkpoints(folders.checkpoints):
         raise CheckpointError(
             f"Run {name} has no checkpoint yet; begin it again with `translator train` and its configuration."
         )
-    return _run(load_config(stored, overrides), folders, loaded)
+    return _run(load_config(stored, overrides), folders, [])
 
 
-def _run(config: Config, folders: Folders, loaded: checkpoint.Checkpoint | None) -> int:
-    lines: list[str] = []
+def _run(config: Config, folders: Folders, warnings: Sequence[str]) -> int:
+    """Nothing is written before it is known that the run can begin, or go on and is not finished."""
+    loaded = checkpoint.load_newest(folders.checkpoints)
+    stored = config
     if loaded is not None:
         stored = load_config(folders.weights / "config.yaml")
-        config = keep_choices(config, stored)
-        lines = compare(stored, config)
-        if done := already_done(config, stored, loaded):
-            print(done, file=sys.stderr)
-            return 0
+        config = keep_choices(config, stored, available_kinds())
     device = choose_device(config.device.kind, config.device.precision, config.device.threads)
-    config = resolve(
-        config,
-        **{
-            "device.kind": device.torch_device.type,
-            "device.precision": device.precision,
-            "device.threads": device.threads,
-            "device.compile": config.device.compile is True,
-        },
-    )
+    choices = {"kind": device.torch_device.type, "precision": device.precision, "threads": device.threads}
+    choices["compile"] = config.device.compile is True
+    config = resolve(config, **{f"device.{key}": value for key, value in choices.items()})
     apply(device, deterministic=config.device.deterministic)
     log = RunLog(folders.runs)
-    if loaded is not None:
-        log.rewind(loaded.state["logs"])
-        log.line(f"Run {folders.name} goes on from step {loaded.step:,} ({loaded.folder}).")
-    else:
-        log.clear()
-        log.line(f"Run {folders.name} begins; translator {__version__}, torch {torch.__version__}.")
     log.line(device.describe())
-    for line in [*lines, *(f"Warning: {text}" for text in unused_settings(config))]:
+    for line in [*([] if loaded is None else compare(stored, config)), *(f"Warning: {text}" for text in warnings)]:
         log.line(line)
     data = _prepare_data(config, folders, log, loaded)
-    trainer = _make_trainer(config, folders, device, data, log, loaded)
-    if loaded is None:
-        settings = {key: value for key, (value, _) in flat_settings(config).items()}
-        log.hyperparameters(settings, [trainer.settings.stop_on or "train/loss"])
-        trainer.preflight(trainer.stream.longest_batch())
-    outcome = trainer.run()
-    _say_how_it_ended(log, folders, trainer, outcome.reason, outcome.status)
-    log.close()
+    position = stream_position(stored, config, loaded.state["stream"]) if loaded is not None else {}
+    trainer = _make_trainer(config, folders, device, data, log, position)
+    if loaded is not None:
+        trainer.load(loaded)
+        if done := already_done(config, trainer.state):
+            print(done, file=sys.stderr)
+            return 0
+    folders.checkpoints.mkdir(parents=True, exist_ok=True)
+    with hold(folders.weights / "lock"):
+        log.open(None if loaded is None else loaded.state["logs"])
+        if loaded is None:
+            save_tokenizers(folders.weights, data.src_tokenizer, data.tgt_tokenizer)
+            log.line(f"Run {folders.name} begins; translator {__version__}, torch {torch.__version__}.")
+            settings = {key: value for key, (value, _) in flat_settings(config).items()}
+            log.hyperparameters(settings, [trainer.settings.stop_on or "train/loss"])
+        else:
+            log.line(f"Run {folders.name} goes on from step {loaded.step:,} ({loaded.folder}).")
+        text = dump_config(config)
+        write_atomic(folders.weights / "config.yaml", text)
+        log.save_text("config.yaml", text)
+        log.save_text("corpus.json", json.dumps(data.report, indent=1, ensure_ascii=False) + "\n")
+        try:
+            trainer.preflight(trainer.stream.longest_batch())
+            outcome = trainer.run()
+        except TranslatorError as error:
+            log.record(str(error))
+            raise
+        finally:
+            log.close()
+        _say_how_it_ended(log, folders, trainer, outcome)
     return outcome.status
 
 
@@ -146,6 +158,7 @@ class Data:
     train: Encoded
     valid: dict[str, tuple[Dataset, Encoded]]
     fingerprint: str
+    report: dict[str, Any]
 
     @property
     def longest_source(self) -> int:
@@ -159,8 +172,6 @@ def _prepare_data(config: Config, folders: Folders, log: RunLog, loaded: checkpo
     corpus = corpora.prepare(config.corpus)
     if loaded is None:
         src_tokenizer, tgt_tokenizer = train_tokenizers(corpus.train, config.tokenizer)
-        folders.weights.mkdir(parents=True, exist_ok=True)
-        save_tokenizers(folders.weights, src_tokenizer, tgt_tokenizer)
     else:
         src_tokenizer, tgt_tokenizer = load_tokenizers(folders.weights)
         check_identity(loaded, corpus.fingerprint, src_tokenizer, tgt_tokenizer)
@@ -181,35 +192,48 @@ def _prepare_data(config: Config, folders: Folders, log: RunLog, loaded: checkpo
         **common,
     )
     for reason, count in train_set.skipped.items():
-        corpus.report.add("train", f"dropped: {reason}", count, train_set.examples[reason])
+        examples = [
+            f"{corpus.locate('train', row)}: {src} source and {tgt} target tokens"
+            for row, src, tgt in train_set.examples[reason]
+        ]
+        corpus.report.add("train", f"dropped: {reason}", count, examples)
     valid_sets = {
         name: (dataset, encode_corpus(dataset, src_tokenizer, tgt_tokenizer, **common))
         for name, dataset in corpus.valid.items()
     }
-    text = dump_config(config)
-    write_atomic(folders.weights / "config.yaml", text)
-    log.save_text("config.yaml", text)
-    log.save_text("corpus.json", json.dumps(corpus.report.to_json(), indent=1, ensure_ascii=False) + "\n")
     if loaded is None:
-        for line in corpus.report.table().splitlines():
-            log.line(line)
-        sides = {"shared": src_tokenizer}
-        if not tokenizer.shared:
-            sides = {"source": src_tokenizer, "target": tgt_tokenizer}
-        for side, one in sides.items():
-            asked = one.asked_vocab_size or tokenizer.vocab_size
-            log.line(f"Vocabulary ({side}, {one.kind}): {one.vocab_size:,} entries, {asked} asked.")
+        _describe_data(corpus, src_tokenizer, tgt_tokenizer, config, log)
     log.line(
         f"Corpus ready in {time.monotonic() - started:.1f} s: {train_set.num_pairs:,} training pairs. "
         f"Tables and token ids are kept in {cache_folder()}; delete that folder to clear them."
     )
-    return Data(src_tokenizer, tgt_tokenizer, train_set, valid_sets, corpus.fingerprint)
+    report: dict[str, Any] = corpus.report.to_json()
+    return Data(src_tokenizer, tgt_tokenizer, train_set, valid_sets, corpus.fingerprint, report)
+
+
+def _describe_data(
+    corpus: corpora.Corpus, src_tokenizer: Tokenizer, tgt_tokenizer: Tokenizer, config: Config, log: RunLog
+) -> None:
+    """What was found in the corpus, how large the vocabularies are, and whether they cover the validation sets."""
+    for line in corpus.report.table().splitlines():
+        log.line(line)
+    sides = {"source": src_tokenizer, "target": tgt_tokenizer}
+    for side, one in ({"shared": src_tokenizer} if config.tokenizer.shared else sides).items():
+        asked = one.asked_vocab_size or config.tokenizer.vocab_size
+        log.line(f"Vocabulary ({side}, {one.kind}): {one.vocab_size:,} entries, {asked} asked.")
+    for name, dataset in corpus.valid.items():
+        for side, one in sides.items():
+            if (rate := one.unknown_rate(dataset[side])) > UNKNOWN_WARNING:
+                log.line(
+                    f"Warning: {rate:.0%} of the {side} tokens of {name} are unknown to the {one.kind} vocabulary; "
+                    "tokenizer.kind=bpe or unigram leaves none unknown."
+                )
 
 
 def _make_trainer(
-    config: Config, folders: Folders, device: Device, data: Data, log: RunLog, loaded: checkpoint.Checkpoint | None
+    config: Config, folders: Folders, device: Device, data: Data, log: RunLog, position: Mapping[str, int]
 ) -> Trainer:
-    """The objects of the loop; continued from a checkpoint where one is given."""
+    """The objects of the loop; `position` is where its batches begin."""
 
     def make_model() -> Transformer:
         sizes = data.src_tokenizer.vocab_size, data.tgt_tokenizer.vocab_size
@@ -228,7 +252,7 @@ def _make_trainer(
         pad_id=tokenizer.pad_id,
         bos_id=tokenizer.bos_id,
         eos_id=tokenizer.eos_id,
-        **(loaded.state["stream"] if loaded is not None else {}),
+        **position,
     )
     optim = config.optim
     optimizer = Optimizer(
@@ -275,7 +299,7 @@ def _make_trainer(
 
     if config.device.compile:
         model.compile(dynamic=True)  # in place: parameter names stay as they are
-    trainer = Trainer(
+    return Trainer(
         model,
         stream,
         parameters,
@@ -294,9 +318,6 @@ def _make_trainer(
             "python": platform.python_version(),
         },
     )
-    if loaded is not None:
-        trainer.load(loaded)
-    return trainer
 
 
 def _settings(config: Config, stream: BatchStream, device: Device) -> Settings:
@@ -355,6 +376,8 @@ def tag_of(set_name: str, metric: str, first: str) -> str:
 def _set_aside(folders: Folders) -> None:
     """Rename the folders of an old run, so that --restart loses nothing."""
     stamp = time.strftime("%Y%m%d-%H%M%S")
+    while any(folder.with_name(f"{folder.name}.{stamp}").exists() for folder in (folders.runs, folders.weights)):
+        stamp += "-1"
     for folder in (folders.runs, folders.weights):
         if folder.exists():
             kept = folder.with_name(f"{folder.name}.{stamp}")
@@ -362,12 +385,13 @@ def _set_aside(folders: Folders) -> None:
             print(f"The old run is kept as {kept}.", file=sys.stderr)
 
 
-def _say_how_it_ended(log: RunLog, folders: Folders, trainer: Trainer, reason: str, status: int) -> None:
+def _say_how_it_ended(log: RunLog, folders: Folders, trainer: Trainer, outcome: Outcome) -> None:
     best = trainer.state.best
+    home = "" if folders.home == Path() else f" --home {folders.home}"
     if best is not None:
         log.line(f"Best {trainer.settings.stop_on}: {best['value']:.4g} at step {int(best['step']):,}.")
-    log.line(f"Ended: {reason}. Weights: {folders.weights}")
-    if status:
-        log.line(f"Go on with: translator resume {folders.name}")
+    log.line(f"Ended: {outcome.reason}. Weights: {folders.weights}")
+    if outcome.status:
+        log.line(f"Go on with: translator resume {folders.name}{home}")
     else:
-        log.line(f'Try it: translator translate --model {folders.name} "A sentence."')
+        log.line(f'Try it: translator translate --model {folders.name}{home} "A sentence."')

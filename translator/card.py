@@ -6,6 +6,7 @@ from importlib.metadata import version
 
 from translator import __version__
 from translator.config import Config
+from translator.metrics import bleu_tokenizer, metric_settings
 
 
 def model_card(
@@ -19,6 +20,7 @@ def model_card(
 ) -> str:
     """Markdown that tells a stranger what these weights are, how good they are and how to use them."""
     corpus, model = config.corpus, config.model
+    computed = metric_settings(bleu_tokenizer(corpus.target_language))
     rows = "\n".join(f"| {tag} | {value:.4g} |" for tag, value in metrics.items())
     layers = f"{model.num_encoder_layers} + {model.num_decoder_layers}"
     vocabularies = f"{vocab_sizes[0]:,} source and {vocab_sizes[1]:,} target entries"
@@ -40,7 +42,7 @@ Translates from {corpus.source_language} to {corpus.target_language}. Made with 
 | step | {step:,} |
 | versions | torch {version("torch")}, tokenizers {version("tokenizers")}, Python {platform.python_version()} |
 
-Validation at that step (BLEU, chrF: 0 to 100; CER, WER: edits for each reference character or word):
+Validation at that step ({computed}):
 
 | metric | value |
 | --- | --- |

@@ -78,8 +78,11 @@ def save_checkpoint(
             for file in sorted(temporary.iterdir())
         }
         write_atomic(temporary / CHECKSUMS, json.dumps(sums, indent=1) + "\n")
-        if folder.exists():  # left by a run that was killed between the rename and the pointers
-            shutil.rmtree(folder)
+        for other in list_checkpoints(checkpoints):
+            # The same step, left by a run killed between the rename and the pointers; or later ones, which were
+            # damaged, since the run went on from an earlier one.
+            if other.name >= folder.name:
+                shutil.rmtree(other)
         temporary.rename(folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

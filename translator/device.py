@@ -43,12 +43,13 @@ def choose_device(kind: str = "auto", precision: str = "auto", threads: int | st
 
     Raises ConfigError when the device asked for is not there.
     """
-    present = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    present = available_kinds()
     if kind == "auto":
-        kind = next(name for name, there in present.items() if there)
-    elif not present[kind]:
-        there = ", ".join(name for name, is_there in present.items() if is_there)
-        raise ConfigError(f"device.kind: {kind} is not available here (available: {there}); use device.kind=auto.")
+        kind = present[0]
+    elif kind not in present:
+        raise ConfigError(
+            f"device.kind: {kind} is not available here (available: {', '.join(present)}); use device.kind=auto."
+        )
     reason = "as asked"
     if precision == "auto":
         precision, reason = _choose_precision(kind)
@@ -56,6 +57,12 @@ def choose_device(kind: str = "auto", precision: str = "auto", threads: int | st
         raise ConfigError("device.precision: float16 is not supported on a CPU; use float32, bfloat16 or auto.")
     num_threads = usable_cores() if threads == "auto" else int(threads)
     return Device(torch.device(kind), precision, num_threads, reason)
+
+
+def available_kinds() -> list[str]:
+    """Kinds of device that this machine has, the best first."""
+    present = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    return [kind for kind, there in present.items() if there]
 
 
 def _choose_precision(kind: str) -> tuple[str, str]:
@@ -88,8 +95,8 @@ def apply(device: Device, *, deterministic: bool = False) -> None:
     """Set threads, determinism and the memory allocator of this process."""
     torch.set_num_threads(device.threads)
     torch.use_deterministic_algorithms(deterministic)
-    if device.torch_device.type == "cuda":
-        torch.backends.cuda.matmul.allow_tf32 = not deterministic
+    if deterministic and device.torch_device.type == "cuda":
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS asks for it, before its first use
     keep_freed_memory()
 
 

@@ -2,7 +2,12 @@
 
 import hashlib
 import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from translator.errors import TranslatorError
 
 
 def fsync_folder(path: Path) -> None:
@@ -35,6 +40,33 @@ def write_atomic(path: Path, content: bytes | str) -> None:
     finally:
         temporary.unlink(missing_ok=True)
     fsync_folder(path.parent)
+
+
+@contextmanager
+def hold(file: Path) -> Iterator[None]:
+    """Hold a lock file for this process; the system lets go of it when the process ends, however it ends.
+
+    Raises TranslatorError naming the process that holds it. Where the system has no such locks, nothing is held.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    with file.open("a+", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            raise TranslatorError(
+                f"{file.parent} is in use by another process ({lock.read().strip() or 'unknown'}); wait for its end, "
+                "or train under another name (name=...)."
+            ) from None
+        holder = f"process {os.getpid()} on {platform.node()}"
+        lock.truncate(0)
+        lock.write(holder)
+        lock.flush()
+        yield
 
 
 def sha256_file(path: Path) -> str:

@@ -1,11 +1,12 @@
-"""SIGINT and SIGTERM as a request: the work in hand is finished first."""
+"""SIGINT, SIGTERM and SIGHUP as a request: the work in hand is finished first."""
 
 import signal
 from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-EXIT_STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}  # 128 + the signal's number, as shells report it
+# 128 + the signal's number, as shells report it; SIGHUP comes when a terminal is closed (not on Windows)
+EXIT_STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143} | ({signal.SIGHUP: 129} if hasattr(signal, "SIGHUP") else {})
 
 
 class Interruption:

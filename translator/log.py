@@ -26,10 +26,20 @@ class RunLog:
     """Writes the log files of one run. Standard output stays free; a person reads standard error."""
 
     def __init__(self, folder: Path) -> None:
+        """Touches no file before `open`: lines until then go to the terminal and wait."""
         self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
         self._writer: SummaryWriter | None = None
         self._bar: Any = None  # a tqdm bar, opened at the first use
+        self._shown: Mapping[str, str] = {}
+        self._waiting: list[str] | None = []
+
+    def open(self, positions: Mapping[str, int] | None = None) -> None:
+        """Begin to write: after what stood there at a checkpoint, or with empty files."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.rewind(positions or {})
+        waiting, self._waiting = self._waiting or [], None
+        for text in waiting:
+            self.record(text)
 
     def line(self, text: str) -> None:
         """A line for the terminal and `train.log`."""
@@ -37,7 +47,22 @@ class RunLog:
             self._bar.write(text, file=sys.stderr)
         else:
             print(text, file=sys.stderr, flush=True)
-        self._append("train.log", text)
+        self.record(text)
+
+    def record(self, text: str) -> None:
+        """A line for `train.log` alone."""
+        if self._waiting is None:
+            self._append("train.log", text)
+        else:
+            self._waiting.append(text)
+
+    def interval(self, text: str, values: Mapping[str, str]) -> None:
+        """The numbers of an interval: as a line where a file is read, in the bar on a terminal."""
+        self._shown = values
+        if sys.stderr.isatty():
+            self.record(text)
+        else:
+            self.line(text)
 
     def scalars(self, step: int, seconds: float, values: Mapping[str, float]) -> None:
         """Numbers of one step, to `metrics.jsonl` and TensorBoard; keys are TensorBoard tags."""
@@ -74,16 +99,15 @@ class RunLog:
         """`state.json`, which `translator runs` reads."""
         write_atomic(self.folder / "state.json", json.dumps(state, indent=1) + "\n")
 
-    def progress(self, step: int, total: int | None, values: Mapping[str, str]) -> None:
-        """Move the bar on a terminal; nothing elsewhere (the plain lines of `line` serve a file)."""
+    def progress(self, step: int, total: int | None) -> None:
+        """Move the bar on a terminal; nothing elsewhere."""
         if not sys.stderr.isatty():
             return
         if self._bar is None:
-            self._bar = tqdm(initial=step, total=total, unit="step", file=sys.stderr, dynamic_ncols=True)
-        bar = self._bar
-        bar.total = total
-        bar.set_postfix(values, refresh=False)
-        bar.update(step - bar.n)
+            self._bar = tqdm(initial=step - 1, total=total, unit="step", file=sys.stderr, dynamic_ncols=True)
+        self._bar.total = total
+        self._bar.set_postfix(self._shown, refresh=False)
+        self._bar.update(step - self._bar.n)
 
     @property
     def tensorboard(self) -> "SummaryWriter":
@@ -99,10 +123,6 @@ class RunLog:
         if self._writer is not None:
             self._writer.flush()
         return {file.name: file.stat().st_size for file in self._files()}
-
-    def clear(self) -> None:
-        """Remove the log files of a run that was killed before its first checkpoint."""
-        self.rewind({})
 
     def rewind(self, positions: Mapping[str, int]) -> None:
         """Cut every log file back to what it was at a checkpoint; younger event files are removed."""

@@ -203,6 +203,7 @@ class WeightAverage:
         self._master = master
         self._ema = master.clone() if kind == "ema" else None
         self._snapshots: deque[Tensor] = deque(maxlen=num_last)
+        self.num_buffers = {"none": 0, "ema": 1, "last": num_last}[kind]  # at most, each as large as the weights
 
     def after_step(self, step: int) -> None:
         """Follow an update."""

@@ -1,17 +1,24 @@
 """What a run that goes on may change, and what it must find as it was."""
 
+from collections.abc import Mapping, Sequence
+
 from translator.checkpoint import Checkpoint
 from translator.config import Config, diff_for_resume, resolve
 from translator.errors import CheckpointError
 from translator.tokenizer import Tokenizer
+from translator.training_state import State
 
 
-def keep_choices(config: Config, stored: Config) -> Config:
-    """Automatic choices are made once: where the config still says auto, the stored choice holds."""
+def keep_choices(config: Config, stored: Config, available_kinds: Sequence[str]) -> Config:
+    """Automatic choices are made once: where the config still says auto, the stored choice holds.
+
+    On a machine without the stored kind of device they are made anew; so a run can move from a GPU to a CPU.
+    """
+    moved = config.device.kind in ("auto", stored.device.kind) and stored.device.kind not in available_kinds
     kept = {
-        f"device.{key}": getattr(stored.device, key)
+        f"device.{key}": "auto" if moved else getattr(stored.device, key)
         for key in ("kind", "precision", "threads", "compile")
-        if getattr(config.device, key) == "auto"
+        if moved or getattr(config.device, key) == "auto"
     }
     return resolve(config, **kept)
 
@@ -29,29 +36,28 @@ def compare(stored: Config, config: Config) -> list[str]:
     return [f"Changed: {c.key} was {c.old}, is {c.new} from here on." for c in changes if c.kind == "announced"]
 
 
-def already_done(config: Config, stored: Config, loaded: Checkpoint) -> str | None:
+def stream_position(stored: Config, config: Config, saved: Mapping[str, int]) -> dict[str, int]:
+    """Where the batches go on: after the last one, or with the next epoch when batches are cut otherwise now."""
+    if stored.batch.tokens != config.batch.tokens:
+        return {"epoch": saved["epoch"] + 1, "batch": 0}
+    return dict(saved)
+
+
+def already_done(config: Config, state: State) -> str | None:
     """A sentence when a limit of the run is reached already, so that nothing would be trained."""
-    state, train = loaded.state, config.train
-    same_limits = (train.steps, train.epochs, train.minutes) == (
-        stored.train.steps,
-        stored.train.epochs,
-        stored.train.minutes,
-    )
-    total = state["total_steps"] if same_limits else train.steps
-    patience = train.patience
-    if total is not None and loaded.step >= total:
-        limit, key = f"step {loaded.step:,} of {total:,} is reached", "train.steps"
-        if train.steps is None:
-            key = "train.epochs" if train.epochs is not None else "train.minutes"
-    elif train.minutes is not None and state["seconds"] >= train.minutes * 60:
-        limit, key = f"{train.minutes:g} minutes of training are over", "train.minutes"
-    elif patience is not None and state["validations_without_gain"] >= patience:
-        limit, key = f"no gain in {train.stop_on} for {patience} validations", "train.patience"
+    train, total = config.train, state.total_steps
+    if total is not None and state.step >= total:
+        limit = f"step {state.step:,} of {total:,} is reached"
+        key = next(key for key in ("epochs", "minutes", "steps") if key == "steps" or getattr(train, key) is not None)
+    elif train.minutes is not None and state.seconds >= train.minutes * 60:
+        limit, key = f"{train.minutes:g} minutes of training are over", "minutes"
+    elif train.patience is not None and state.validations_without_gain >= train.patience:
+        limit, key = f"no gain in {train.stop_on} for {state.validations_without_gain} validations", "patience"
     else:
         return None
     return (
-        f"Run {config.name} is finished: {limit}. Nothing was changed. "
-        f"Raise {key} to train on (translator resume {config.name} {key}=...), or begin anew with --restart."
+        f"Run {config.name} is finished: {limit}. Nothing was changed. Raise train.{key} to train on "
+        f"(translator resume {config.name} train.{key}=...), or begin anew with --restart."
     )
 
 

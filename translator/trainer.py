@@ -5,8 +5,8 @@ One step is a pure function of (weights, moments, seed, step, position in the co
 resumed run needs beside tensors is in `state`.
 """
 
-import logging
 import math
+import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -23,14 +23,11 @@ from translator.interruption import Interruption
 from translator.log import RunLog, Stopwatch
 from translator.loss import perplexity, token_loss
 from translator.optim import FlatParameters, Optimizer, WeightAverage
-from translator.training_state import Outcome, Settings, State, Sums, step_seed
-
-logger = logging.getLogger(__name__)
+from translator.training_state import Outcome, Settings, State, Sums, plan_steps, step_seed
 
 CHECK_EVERY = 10  # steps between readings of the "not finite" flags from the device
 PROBE_STEPS = 20  # least steps after which a run limited by minutes fixes its number of steps
 PROBE_SHARE = 0.04  # of the minutes, spent before that
-BUDGET_SHARE = 0.96  # of the minutes that the planned steps fill; the rest is for slower moments
 GROW_SCALE_AFTER = 2000  # good steps after which the float16 loss scale is doubled
 
 Metrics = Mapping[str, float]
@@ -68,13 +65,13 @@ class Trainer:
         )
         self.watch = Stopwatch()
         self.sums = self._fresh_sums()
-        self._flags: list[tuple[int, Tensor]] = []
+        self._flags: list[tuple[int, int, int, Tensor]] = []  # step, epoch, batch, whether the update was left out
         self.interruption = Interruption(
             lambda name: log.line(f"{name}: the step ends, then a checkpoint is written ...")
         )
-        self._validation_seconds = 0.0
         self._norm = torch.zeros((), device=self.device)
         self._metrics: Metrics = {}
+        self._metrics_step = -1
 
     # ------------------------------------------------------------------ one step
 
@@ -98,21 +95,24 @@ class Trainer:
         rate = settings.learning_rate(state.step, state.total_steps)
         self._norm, skipped = self.optimizer.step(rate, divisor=state.loss_scale)
         self.average.after_step(state.step)
-        self._flags.append((state.step, skipped))
+        position = self.stream.state()
+        self._flags.append((state.step, position["epoch"], position["batch"], skipped))
 
     def preflight(self, batch: Batch, *, free_bytes: int | None = None) -> None:
-        """Before the first step: a forward and backward of the longest batch, and disk space for the checkpoints.
+        """Before the first step: disk space for the checkpoints, a forward and backward of the longest batch, and
+        about how long the run will take.
 
         Weights are left untouched. Raises TranslatorError with what to change.
         """
         size = self.parameters.master.numel() * 4
-        need = 4 * size * (self.settings.keep + 2) + size
-        free = shutil.disk_usage(self.log.folder).free if free_bytes is None else free_bytes
+        need = (3 + self.average.num_buffers) * size * (self.settings.keep + 2) + size
+        free = shutil.disk_usage(self.checkpoints.parent).free if free_bytes is None else free_bytes
         if free < need:
             raise TranslatorError(
                 f"{self.checkpoints}: checkpoints need about {need / 1e6:,.0f} MB, {free / 1e6:,.0f} MB are free; "
                 "free some space or lower train.keep."
             )
+        started = time.monotonic()
         try:
             batch = batch.to(self.device)
             logits_BTV = self.model(batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT)
@@ -126,54 +126,73 @@ class Trainer:
             ) from error
         self.parameters.collect()
         self.parameters.grad.zero_()
+        seconds = (time.monotonic() - started) * self.settings.accumulate
+        text = f"Preflight: {free / 1e9:,.1f} GB free for checkpoints; the longest batch takes {seconds:.2g} s"
+        if self.state.total_steps is not None:
+            text += f", {self.state.total_steps - self.state.step:,} steps at most about "
+            text += _duration(seconds * (self.state.total_steps - self.state.step))
+        elif self.settings.minutes is not None:
+            text += f"; the run takes {self.settings.minutes:g} minutes"
+        self.log.line(text + ".")
 
     # ------------------------------------------------------------------ the loop
 
     def run(self) -> Outcome:
         """Train until the limit, early stopping or a signal; the last thing done is always a checkpoint."""
         state, settings = self.state, self.settings
-        if state.total_steps is not None and state.step >= state.total_steps:
-            return Outcome(0, f"step {state.step} of {state.total_steps} was reached before", "finished")
         self.watch = Stopwatch(state.seconds)
         self.model.train()
+        self._save_run_state("running")
         with self.interruption:
             if state.step == 0 and settings.validate_first and self._validate is not None:
                 self.validate()
                 self.watch = Stopwatch()  # the budget of minutes begins with the first step
-            outcome: Outcome | None = None
+            if state.validation_due and self._validate is not None:
+                state.validation_due = False
+                if self.validate():
+                    self.save()
+            outcome = self._limit_reached()
             while outcome is None:
                 started = time.monotonic()
                 state.step += 1
                 self.train_step([next(self.stream) for _ in range(settings.accumulate)])
-                self.sums.seconds += time.monotonic() - started
-                if state.step % CHECK_EVERY == 0:
-                    self._read_flags()
-                if settings.minutes is not None and state.total_steps is None:
-                    self._plan_steps(settings.minutes)
+                seconds = time.monotonic() - started
+                self.sums.seconds += seconds
+                state.step_seconds += seconds
                 outcome = self._after_step()
-        self.log.close()
+        self._save_run_state(outcome.state)
         return outcome
 
     def _after_step(self) -> Outcome | None:
-        """Log, validate and save where they are due; returns how the run ended, if it did."""
+        """Log, plan, validate and save where they are due; returns how the run ended, if it did."""
         state, settings = self.state, self.settings
         outcome = self._limit_reached()
         # An interrupted run leaves no trace in the numbers: what is not due now is done when the run goes on.
         at_end = outcome is not None and outcome.state != "interrupted"
+        if state.step % CHECK_EVERY == 0 or at_end:
+            self._read_flags(at_end=at_end)
         if state.step % settings.log_every == 0 or at_end:
             self._log_training()
+            if not at_end:
+                self._save_run_state("running")
+        due = at_end or (state.validate_every is not None and state.step % state.validate_every == 0)
+        if self._can_plan():
+            due = due or state.validation_seconds == 0.0  # its length is part of the plan
         gained = False
-        due = state.validate_every is not None and state.step % state.validate_every == 0
-        if self._validate is not None and (due or at_end):
-            gained = self.validate()
-            if settings.patience is not None and state.validations_without_gain >= settings.patience:
-                outcome = outcome or Outcome(
-                    0, f"no gain in {settings.stop_on} for {settings.patience} validations", "stopped"
-                )
+        if self._validate is not None and due:
+            if outcome is not None and not at_end:
+                state.validation_due = True
+            else:
+                gained = self.validate()
+                if settings.patience is not None and state.validations_without_gain >= settings.patience:
+                    reason = f"no gain in {settings.stop_on} for {settings.patience} validations"
+                    outcome = outcome or Outcome(0, reason, "stopped")
+        if self._can_plan() and settings.minutes is not None:
+            self._plan(settings.minutes)
         outcome = outcome or self._interrupted()  # a signal during the validation
         if state.step % settings.save_every == 0 or gained or outcome is not None:
             self.save()
-        self._save_run_state(outcome.state if outcome else "running")
+        self.log.progress(state.step, state.total_steps)
         return outcome
 
     def _limit_reached(self) -> Outcome | None:
@@ -190,26 +209,19 @@ class Trainer:
         name = self.interruption.signal.name
         return Outcome(self.interruption.status, f"{name} at step {self.state.step}", "interrupted")
 
-    def _plan_steps(self, minutes: float) -> None:
-        """Fix the number of steps from the speed so far, so that the schedule ends within the minutes."""
+    def _can_plan(self) -> bool:
+        """Whether a run limited by minutes alone knows its speed well enough to fix its number of steps."""
+        state, minutes = self.state, self.settings.minutes
+        if minutes is None or state.total_steps is not None or state.step < PROBE_STEPS:
+            return False
+        return self.watch.seconds() >= PROBE_SHARE * minutes * 60
+
+    def _plan(self, minutes: float) -> None:
+        """Fix the number of steps, so that the schedule ends within the minutes."""
         state, seconds = self.state, self.watch.seconds()
-        if state.step < PROBE_STEPS or seconds < PROBE_SHARE * minutes * 60:
-            return
-        per_step = seconds / state.step
-        validation = self._validation_seconds / 2  # an untrained model writes up to the length cap, much too long
-        rest = BUDGET_SHARE * minutes * 60 - seconds
-        if state.validate_every is None:
-            # 20 validations, fewer where they would take more than a tenth of the time
-            num_validations = min(20.0, max(2.0, 0.1 * rest / max(validation, 1e-9)))
-            steps = max(1.0, (rest - num_validations * validation) / per_step)
-            state.validate_every = max(1, math.ceil((state.step + steps) / num_validations))
-        else:
-            steps = max(1.0, rest / (per_step + validation / state.validate_every))
-        state.total_steps = state.step + int(steps)
-        self.log.line(
-            f"{state.total_steps:,} steps fit into {minutes:g} minutes at {per_step:.3g} s for each; "
-            f"validation every {state.validate_every:,} steps."
-        )
+        state.total_steps, state.validate_every = plan_steps(state, minutes=minutes, seconds=seconds)
+        every = f"; validation every {state.validate_every:,} steps" if self._validate is not None else ""
+        self.log.line(f"{state.total_steps:,} steps fit into {minutes:g} minutes{every}.")
 
     # ------------------------------------------------------------------ log, validate, save
 
@@ -235,13 +247,11 @@ class Trainer:
         values = {tag: value for tag, value in values.items() if math.isfinite(value)}
         self.log.scalars(state.step, self.watch.seconds(), values)
         left = self._time_left()
-        self.log.line(
+        self.log.interval(
             f"step {state.step:,}{f'/{state.total_steps:,}' if state.total_steps else ''}  loss {loss:.3f}  "
             f"perplexity {perplexity(nll):.2f}  accuracy {correct:.3f}  rate {rate:.2e}  {speed:,.0f} tokens/s"
-            f"{f'  {left} left' if left else ''}"
-        )
-        self.log.progress(
-            state.step, state.total_steps, {"loss": f"{loss:.3f}", "tok/s": f"{speed:,.0f}", "lr": f"{rate:.1e}"}
+            f"{f'  {left} left' if left else ''}",
+            {"loss": f"{loss:.3f}", "tok/s": f"{speed:,.0f}", "lr": f"{rate:.1e}"},
         )
         self.sums = self._fresh_sums()
 
@@ -249,20 +259,20 @@ class Trainer:
         state = self.state
         if not state.total_steps or not state.step:
             return ""
-        seconds = int(self.watch.seconds() / state.step * (state.total_steps - state.step))
-        return f"{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+        return _duration(self.watch.seconds() / state.step * (state.total_steps - state.step))
 
     def validate(self) -> bool:
         """Validate the averaged weights; returns whether they are the best so far (never before the first step)."""
         assert self._validate is not None
         state = self.state
-        self.average.before_validation()
+        if state.step > 0:
+            self.average.before_validation()
         started = time.monotonic()
         metrics = self._validate(self.parameters.named(self.average.weights()), state.step)
         seconds = time.monotonic() - started
-        if state.step == 0:
-            self._validation_seconds = seconds
+        state.validation_seconds = state.validation_seconds or seconds
         self._metrics = {tag: value for tag, value in metrics.items() if math.isfinite(value)}
+        self._metrics_step = state.step
         self.log.scalars(state.step, self.watch.seconds(), self._metrics)
         gained = state.step > 0 and self._judge()
         shown = "  ".join(f"{tag} {value:.4g}" for tag, value in self._metrics.items())
@@ -293,7 +303,7 @@ class Trainer:
         if not (checkpoint.all_finite(self.parameters.master) and checkpoint.all_finite(averaged)):
             raise TranslatorError(self._bad_weights())
         state.seconds = self.watch.seconds()
-        state.pending = [(step, float(flag)) for step, flag in self._flags]
+        state.flags = [(*position, float(flag)) for *position, flag in self._flags]  # type: ignore[misc]
         best_step = int(state.best["step"]) if state.best else None
         tensors = {
             "model": self.parameters.named(self.parameters.master),
@@ -304,17 +314,19 @@ class Trainer:
             **self.identity,
             **{k: v for k, v in vars(state).items() if k != "step"},
             "minutes": self.settings.minutes,
+            "stop_on": self.settings.stop_on,
             "stream": self.stream.state(),
             "sums": {**vars(self.sums), "values": self.sums.values.tolist()},
             "metrics": dict(self._metrics),
             "logs": self.log.positions(),
         }
-        folder = checkpoint.save_checkpoint(
+        if best_step is None or best_step == state.step:
+            # Before the checkpoint: a run killed in between comes here again, and the best weights are never stale.
+            metrics = self._metrics if self._metrics_step == state.step else {}
+            self._publish(self.parameters.named(averaged), state.step, metrics)
+        checkpoint.save_checkpoint(
             self.checkpoints, state.step, tensors, content, keep=self.settings.keep, best_step=best_step
         )
-        if best_step is None or best_step == state.step:
-            self._publish(self.parameters.named(averaged), state.step, self._metrics)
-        logger.debug("saved %s", folder)
 
     def load(self, loaded: checkpoint.Checkpoint) -> None:
         """Continue from a verified checkpoint: tensors and counters (the stream and the log were set before)."""
@@ -336,19 +348,23 @@ class Trainer:
             self.state.total_steps = self.settings.total_steps
         if self.settings.validate_every is not None:
             self.state.validate_every = self.settings.validate_every
+        if self.settings.loss_scale != 1.0 and self.state.loss_scale == 1.0:  # the precision is float16 from here on
+            self.state.loss_scale = self.settings.loss_scale
+        if saved["stop_on"] != self.settings.stop_on:
+            self.state.best, self.state.validations_without_gain = None, 0
+            self.log.line(f"The best weights are searched for anew, by {self.settings.stop_on}.")
         sums = dict(saved["sums"])
         self.sums = Sums(self._fresh_sums().values.copy_(torch.tensor(sums.pop("values"), dtype=torch.float64)), **sums)
-        self._flags = [(step, torch.tensor(flag)) for step, flag in self.state.pending]
+        self._flags = [(step, epoch, batch, torch.tensor(flag)) for step, epoch, batch, flag in self.state.flags]
         self._metrics = saved["metrics"]
 
     def _save_run_state(self, name: str) -> None:
         state = self.state
-        if name == "running" and state.step % self.settings.log_every:
-            return
         best = None if state.best is None else {"metric": self.settings.stop_on, **state.best}
         self.log.save_state(
             {
                 "state": name,
+                "pid": os.getpid(),
                 "step": state.step,
                 "total_steps": state.total_steps,
                 "best": best,
@@ -358,15 +374,13 @@ class Trainer:
 
     # ------------------------------------------------------------------ faults
 
-    def _read_flags(self) -> None:
+    def _read_flags(self, *, at_end: bool) -> None:
         """Read which of the last steps were left out; adapt the loss scale; stop after too many in a row."""
         state, flags = self.state, self._flags
         self._flags = []
-        if not flags:
-            return
-        values = torch.stack([flag.to(self.device) for _, flag in flags]).tolist()
+        values = torch.stack([flag.to(self.device) for *_, flag in flags]).tolist() if flags else []
         scaled = self.settings.loss_scale != 1.0
-        for (step, _), skipped in zip(flags, values, strict=True):
+        for (step, epoch, batch, _), skipped in zip(flags, values, strict=True):
             if not skipped:
                 state.bad_steps = 0
                 state.good_steps += 1
@@ -378,8 +392,12 @@ class Trainer:
             if scaled and state.loss_scale > 1:
                 state.loss_scale = max(1.0, state.loss_scale / 2)
             else:
-                self.log.line(f"step {step:,}: the loss or a gradient is not finite; the step was left out")
-        if state.bad_steps >= self.settings.max_bad_steps:
+                self.log.line(
+                    f"step {step:,} (epoch {epoch}, batch {batch}): the loss or a gradient is not finite; "
+                    "the step was left out"
+                )
+        most = min(self.settings.max_bad_steps, state.step) if at_end else self.settings.max_bad_steps
+        if state.bad_steps >= most:
             raise TranslatorError(self._bad_weights())
 
     def _bad_weights(self) -> str:
@@ -391,3 +409,9 @@ class Trainer:
             f"batch {position['batch']}); training stopped. {good}; lower optim.learning_rate, or use "
             "device.precision=float32, and resume."
         )
+
+
+def _duration(seconds: float) -> str:
+    """Hours, minutes and seconds: 1:02:03."""
+    whole = int(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"

@@ -1,6 +1,7 @@
 """What the training loop must know, what changes in it, and how it ends."""
 
 import hashlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -57,16 +58,38 @@ class State:
     step: int = 0
     total_steps: int | None = None
     validate_every: int | None = None
-    seconds: float = 0.0
+    seconds: float = 0.0  # of training, validations and checkpoints included
+    step_seconds: float = 0.0  # of the steps alone
     best: dict[str, float] | None = None  # value, step, tie
     validations_without_gain: int = 0
     bad_steps: int = 0
     good_steps: int = 0
     loss_scale: float = 1.0
-    pending: list[tuple[int, float]] = field(default_factory=list)
+    validation_seconds: float = 0.0  # of the first one
+    validation_due: bool = False  # it fell on a step that a signal ended
+    flags: list[tuple[int, int, int, float]] = field(default_factory=list)  # step, epoch, batch, left out
 
 
 def step_seed(seed: int, step: int, micro_batch: int) -> int:
     """A seed for the random numbers of one micro-batch, well mixed so that neighbours share nothing."""
     digest = hashlib.blake2b(f"{seed}/{step}/{micro_batch}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 1
+
+
+def plan_steps(
+    state: State, *, minutes: float, seconds: float, share: float = 0.96, most_validations: int = 20
+) -> tuple[int, int | None]:
+    """Number of steps, and of steps between validations, that fill a budget of minutes.
+
+    `seconds` of training have passed; `share` of the budget is planned for, the rest is for slower moments. The first
+    validation, of a model that knows nothing and writes up to the length cap, is taken as twice as long as later
+    ones. Where the interval is free there are `most_validations`, fewer if they would take over a twelfth of the time.
+    """
+    per_step, validation = state.step_seconds / state.step, state.validation_seconds / 2
+    rest = max(0.0, share * minutes * 60 - seconds)
+    every = state.validate_every
+    if every is None:
+        number = min(most_validations, max(2.0, rest / 12 / validation)) if validation else most_validations
+        steps = max(1, int((rest - number * validation) / per_step))
+        return state.step + steps, max(1, math.ceil((state.step + steps) / number))
+    return state.step + max(1, int(rest / (per_step + validation / every))), every

@@ -15,6 +15,7 @@ from translator.translate import Translator
 if TYPE_CHECKING:
     from datasets import Dataset
 
+NUM_PICTURES = 2
 MAX_PICTURE_TOKENS = 60  # a picture of a longer sentence cannot be read
 
 
@@ -79,28 +80,30 @@ class Validator:
             self._draw(step, dataset)
 
     def _draw(self, step: int, dataset: "Dataset") -> None:
-        """Cross-attention of the last layer, heads averaged, from the first short pair to its reference."""
+        """Cross-attention of the last layer, heads averaged, from the first short pairs to their references."""
         src_tokenizer, tgt_tokenizer = self.translator.src_tokenizer, self.translator.tgt_tokenizer
+        device = next(self.translator.model.parameters()).device
+        number = 0
         for row in dataset.select(range(min(20, len(dataset)))):
             source, target = src_tokenizer.encode(row["source"]), tgt_tokenizer.encode(row["target"])
-            if 1 < len(source) <= MAX_PICTURE_TOKENS and 1 < len(target) <= MAX_PICTURE_TOKENS:
-                break
-        else:
-            return
-        device = next(self.translator.model.parameters()).device
-        src_BS = torch.tensor([[*source, src_tokenizer.eos_id]], device=device)
-        tgt_BT = torch.tensor([[tgt_tokenizer.bos_id, *target]], device=device)
-        with torch.no_grad():
-            weights = self.translator.model.attention(
-                src_BS, torch.ones_like(src_BS, dtype=torch.bool), tgt_BT, average_heads=True
+            if not (1 < len(source) <= MAX_PICTURE_TOKENS and 1 < len(target) <= MAX_PICTURE_TOKENS):
+                continue
+            number += 1
+            src_BS = torch.tensor([[*source, src_tokenizer.eos_id]], device=device)
+            tgt_BT = torch.tensor([[tgt_tokenizer.bos_id, *target]], device=device)
+            with torch.no_grad():
+                weights = self.translator.model.attention(
+                    src_BS, torch.ones_like(src_BS, dtype=torch.bool), tgt_BT, average_heads=True
+                )
+            figure = attention_picture(
+                weights.cross[-1][0],
+                [*src_tokenizer.tokens(source), "<eos>"],
+                [*tgt_tokenizer.tokens(target), "<eos>"],
+                title=f"cross-attention, last layer, mean of heads, step {step}",
             )
-        figure = attention_picture(
-            weights.cross[-1][0],
-            [*src_tokenizer.tokens(source), "<eos>"],
-            [*tgt_tokenizer.tokens(target), "<eos>"],
-            title=f"cross-attention, last layer, mean of heads, step {step}",
-        )
-        self.log.figure(step, "valid/attention", figure)
+            self.log.figure(step, f"valid/attention/{number}", figure)
+            if number == NUM_PICTURES:
+                return
 
 
 def _cell(text: str) -> str:

@@ -17,7 +17,7 @@ ALONE: set[str] = set()
 TABLE: dict[str, set[str]] = {
     "__init__": ALONE,
     "errors": ALONE,
-    "files": ALONE,
+    "files": {"errors"},
     "model": ALONE,
     "loss": ALONE,
     "optim": ALONE,
@@ -39,12 +39,12 @@ TABLE: dict[str, set[str]] = {
     "log": BASE,
     "starter": ALONE,
     "pictures": ALONE,
-    "card": BASE | {"config"},
+    "card": BASE | {"config", "metrics"},
     "validation": BASE | {"encode", "evaluate", "log", "pictures", "translate"},
     "training_state": ALONE,
     "interruption": ALONE,
     "trainer": BASE | {"batches", "checkpoint", "interruption", "log", "loss", "optim", "training_state"},
-    "resuming": BASE | {"checkpoint", "config", "tokenizer"},
+    "resuming": BASE | {"checkpoint", "config", "tokenizer", "training_state"},
 }
 TABLE["build"] = set(TABLE)
 TABLE["commands"] = TABLE["cli"] = set(TABLE) | {"commands"}

@@ -17,6 +17,7 @@ def points(folder: Path) -> list[tuple[int, float]]:
 
 def test_metrics_go_to_the_file_and_to_tensorboard(tmp_path: Path) -> None:
     log = RunLog(tmp_path)
+    log.open()
     log.scalars(5, 1.23456, {"train/loss": 3.25})
     log.close()
     assert json.loads((tmp_path / "metrics.jsonl").read_text()) == {"step": 5, "seconds": 1.235, "train/loss": 3.25}
@@ -25,6 +26,7 @@ def test_metrics_go_to_the_file_and_to_tensorboard(tmp_path: Path) -> None:
 
 def test_after_a_rewind_nothing_stands_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = RunLog(tmp_path)
+    log.open()
     for step in (1, 2, 3):
         log.scalars(step, 0.0, {"train/loss": float(step)})
         log.line(f"step {step}")
@@ -33,7 +35,7 @@ def test_after_a_rewind_nothing_stands_twice(tmp_path: Path, capsys: pytest.Capt
     log.close()  # a killed run: step 3 was logged but not saved
     for value in (30.0, 31.0):  # and the next job is killed as well
         again = RunLog(tmp_path)
-        again.rewind(positions)
+        again.open(positions)
         again.scalars(3, 0.0, {"train/loss": value})
         again.line("step 3")
         again.close()
@@ -42,3 +44,12 @@ def test_after_a_rewind_nothing_stands_twice(tmp_path: Path, capsys: pytest.Capt
     steps = [json.loads(line)["step"] for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert steps == [1, 2, 3]
     assert capsys.readouterr().out == ""  # standard output stays free
+
+
+def test_nothing_is_written_before_the_log_is_opened(tmp_path: Path) -> None:
+    log = RunLog(tmp_path / "run")
+    log.line("first")
+    assert not (tmp_path / "run").exists()
+    log.open()
+    log.line("second")
+    assert (tmp_path / "run" / "train.log").read_text() == "first\nsecond\n"

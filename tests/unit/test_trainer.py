@@ -20,7 +20,7 @@ from translator.log import RunLog
 from translator.model import Transformer
 from translator.optim import FlatParameters, Optimizer, WeightAverage
 from translator.trainer import Trainer
-from translator.training_state import Settings, step_seed
+from translator.training_state import Settings, State, plan_steps, step_seed
 
 VOCAB = 20
 
@@ -90,8 +90,8 @@ def make_trainer(
     def publish(weights: Mapping[str, Tensor], step: int, metrics: Mapping[str, float]) -> None:
         (folder / "published").write_text(str(step))
 
-    if loaded:
-        log.rewind(loaded.state["logs"])
+    log.open(loaded.state["logs"] if loaded else None)
+    (folder / "checkpoints").mkdir(exist_ok=True)
     trainer = Trainer(
         model,
         BatchStream(Pairs(lengths), budget=budget, seed=1, **stream),
@@ -171,8 +171,6 @@ def test_resumed_equals_uninterrupted_bit_for_bit(tmp_path: Path, average: str) 
 
     for step in (3, 7, 11):  # before the first checkpoint, and twice after one
         loaded = checkpoint.load_newest(tmp_path / "b" / "checkpoints")
-        if loaded is None:
-            RunLog(tmp_path / "b" / "run").clear()
         trainer = make_trainer(
             tmp_path / "b", validate=validate, average=average, accumulate=2, loaded=loaded, learning_rate=die_at(step)
         )
@@ -261,7 +259,7 @@ def test_a_reached_limit_is_said_and_nothing_moves(tmp_path: Path) -> None:
     make_trainer(tmp_path, total_steps=4).run()
     before = {p: p.read_bytes() for p in (tmp_path / "checkpoints").rglob("*") if p.is_file()}
     outcome = make_trainer(tmp_path, total_steps=4, loaded=final_state(tmp_path)).run()
-    assert "was reached before" in outcome.reason
+    assert outcome.reason == "all 4 steps are done"
     assert before == {p: p.read_bytes() for p in (tmp_path / "checkpoints").rglob("*") if p.is_file()}
 
 
@@ -294,7 +292,10 @@ def test_one_infinite_batch_is_left_out(tmp_path: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(trainer.optimizer, "step", once)
     trainer.run()
-    assert "step 5:" in (tmp_path / "run" / "train.log").read_text()
+    assert (
+        "step 5 (epoch 0, batch 5): the loss or a gradient is not finite"
+        in (tmp_path / "run" / "train.log").read_text()
+    )
     assert final_state(tmp_path).tensors["optimizer"]["updates"].item() == 11
 
 
@@ -309,6 +310,22 @@ def test_minutes_fix_the_number_of_steps_once(tmp_path: Path) -> None:
     assert trainer.state.step <= total
     assert trainer.watch.seconds() < 0.05 * 60 * 1.2
     assert final_state(tmp_path).state["total_steps"] == total
+
+
+@pytest.mark.parametrize(
+    ("step", "step_seconds", "seconds", "validation", "every", "expected"),
+    [
+        (20, 10.0, 10.0, 0.0, None, (20 + 1132, 58)),  # 576 s - 10 s at 0.5 s each; 20 validations
+        (20, 10.0, 10.0, 20.0, None, (20 + 1037, 225)),  # 10 s for a later validation: a twelfth of 566 s
+        (20, 10.0, 50.0, 20.0, 100, (20 + 876, 100)),  # 526 s at 0.5 s + 10 s / 100
+        (20, 10.0, 700.0, 0.0, None, (21, 2)),  # the budget has passed: one step more
+    ],
+)
+def test_the_plan_fills_the_minutes(
+    step: int, step_seconds: float, seconds: float, validation: float, every: int | None, expected: tuple[int, int]
+) -> None:
+    state = State(step=step, step_seconds=step_seconds, validation_seconds=validation, validate_every=every)
+    assert plan_steps(state, minutes=10, seconds=seconds) == expected
 
 
 def test_a_full_disk_is_told_before_the_first_step(tmp_path: Path) -> None:
