@@ -4,7 +4,7 @@ Ids are stored without special tokens, all sentences of a side in one flat array
 BPE dropout each side is stored in several sampled spellings, and epoch e uses number e mod dropout_samples: what
 a pair looks like is a function of (seed, epoch).
 
-The cache lies in `cache_folder()`; it may be deleted at any time.
+The cache (`files.cache_folder`) may be deleted at any time.
 """
 
 import hashlib
@@ -32,20 +32,11 @@ if TYPE_CHECKING:
 
 IntArray = NDArray[np.integer]
 
-_FORMAT = 1  # raise it when what an entry holds, or how ids are computed, changes
+_FORMAT = 2  # raise it when what an entry holds, or how ids are computed, changes
 _SIDES = ("source", "target")
 _CHUNK_PAIRS = 4096
 _MOST_EXAMPLES = 5
 _META = "meta.json"
-
-
-def cache_folder() -> Path:
-    """$TRANSLATOR_CACHE, else translator/ in $XDG_CACHE_HOME or ~/.cache."""
-    own = os.environ.get("TRANSLATOR_CACHE")
-    if own:
-        return Path(own).expanduser()
-    shared = os.environ.get("XDG_CACHE_HOME")
-    return (Path(shared) if shared else Path.home() / ".cache") / "translator"
 
 
 @dataclass(frozen=True)
@@ -54,7 +45,7 @@ class Encoded:
 
     index: IntArray  # row of each pair in the data set, from 0
     skipped: dict[str, int]  # reason -> number of pairs left out
-    examples: dict[str, list[str]]  # reason -> the first few of them
+    examples: dict[str, list[list[int]]]  # reason -> [row, source tokens, target tokens] of the first few
     fingerprint: str  # of the texts, the tokenizers and the settings
     num_samples: int
     _ids: dict[str, IntArray]  # "source.0" (side and sample) -> ids of all sentences
@@ -183,7 +174,7 @@ class _Plain:
         self._tokenizers, self._samplers = tokenizers, samplers
         self._max_tokens, self._max_ratio = max_tokens, max_ratio
         self.skipped: dict[str, int] = {}
-        self.examples: dict[str, list[str]] = {}
+        self.examples: dict[str, list[list[int]]] = {}
 
     def write(self, dataset: "Dataset", folder: Path) -> None:
         name = "{}.plain" if self._samplers else "{}.0"
@@ -228,7 +219,7 @@ class _Plain:
                 self.skipped[reason] = self.skipped.get(reason, 0) + len(rows)
                 examples = self.examples.setdefault(reason, [])
                 for i in rows[: _MOST_EXAMPLES - len(examples)]:
-                    examples.append(f"pair {first_row + i + 1}: {src_len[i]} source and {tgt_len[i]} target tokens")
+                    examples.append([first_row + int(i), int(src_len[i]), int(tgt_len[i])])
         return np.flatnonzero(keep)
 
 

@@ -1,5 +1,6 @@
 """Encoded corpora: right ids, counted filters, a cache that is found again and heals, repeatable subword sampling."""
 
+import json
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -10,7 +11,7 @@ import pytest
 from datasets import Dataset, concatenate_datasets
 
 from translator import encode, subword_sampling
-from translator.encode import Encoded, cache_folder, encode_corpus
+from translator.encode import Encoded, encode_corpus
 from translator.errors import CorpusError, TranslatorError
 from translator.subword_sampling import SubwordSampler, sample_batch
 from translator.tokenizer import Tokenizer
@@ -52,8 +53,9 @@ def test_long_pairs_are_left_out_counted_and_named(side: str) -> None:
     assert encoded.num_pairs == 12
     assert encoded.index.tolist() == [*range(6), *range(7, 13)]
     assert encoded.skipped == {"longer than 128 tokens": 1}
-    (example,) = encoded.examples["longer than 128 tokens"]
-    assert example.startswith("pair 7: ")
+    ((row, *lengths),) = encoded.examples["longer than 128 tokens"]
+    assert row == 6
+    assert max(lengths) > 128
     assert encode_corpus(dataset, BPE, BPE).num_pairs == 13  # validation sets keep all
 
 
@@ -63,10 +65,7 @@ def test_limits_hold_exactly_and_count_tokens_not_words() -> None:
     encoded = encode_corpus(dataset, characters, characters, max_tokens=4, max_ratio=2.0)
     assert encoded.index.tolist() == [0, 4]
     assert encoded.skipped == {"longer than 4 tokens": 1, "token ratio above 2": 2}
-    assert encoded.examples["token ratio above 2"] == [
-        "pair 3: 4 source and 1 target tokens",
-        "pair 4: 3 source and 1 target tokens",
-    ]
+    assert encoded.examples["token ratio above 2"] == [[2, 4, 1], [3, 3, 1]]  # row, source and target tokens
 
 
 def test_examples_are_few_and_rows_right_over_several_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,9 +74,7 @@ def test_examples_are_few_and_rows_right_over_several_chunks(monkeypatch: pytest
     whole = encode_corpus(dataset, BPE, BPE, max_tokens=5)
     assert whole.index.tolist() == list(range(0, 18, 2))
     assert whole.skipped == {"longer than 5 tokens": 9}
-    assert [text.split(":")[0] for text in whole.examples["longer than 5 tokens"]] == [
-        f"pair {i}" for i in (2, 4, 6, 8, 10)
-    ]
+    assert [row for row, _, _ in whole.examples["longer than 5 tokens"]] == [1, 3, 5, 7, 9]
 
 
 def test_a_corpus_without_a_usable_pair_is_an_error() -> None:
@@ -146,14 +143,18 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         encode_corpus(table(), BPE, BPE, cache=tmp_path / "file")
 
 
-def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRANSLATOR_CACHE", "/a/b")
-    assert cache_folder() == Path("/a/b")
-    monkeypatch.delenv("TRANSLATOR_CACHE")
-    monkeypatch.setenv("XDG_CACHE_HOME", "/c")
-    assert cache_folder() == Path("/c/translator")
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    assert cache_folder() == Path.home() / ".cache" / "translator"
+def test_an_entry_of_an_older_layout_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Format 1 kept examples as sentences; now they are [row, source tokens, target tokens]."""
+    long = table(["cat " * 50, "cat"], ["x", "y"])
+    monkeypatch.setattr(encode, "_FORMAT", 1)
+    encode_corpus(long, BPE, BPE, max_tokens=9, cache=tmp_path)
+    (meta,) = tmp_path.glob("encoded/*/meta.json")
+    old = json.loads(meta.read_text())
+    old["examples"] = {reason: ["pair 1: 50 source and 1 target tokens"] for reason in old["examples"]}
+    meta.write_text(json.dumps(old))
+    monkeypatch.undo()
+    (example,) = encode_corpus(long, BPE, BPE, max_tokens=9, cache=tmp_path).examples["longer than 9 tokens"]
+    assert example[0] == 0
 
 
 def test_sampled_encodings_spell_the_same_text_in_several_ways(monkeypatch: pytest.MonkeyPatch) -> None:
