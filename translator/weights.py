@@ -23,6 +23,7 @@ from translator.model import Transformer
 from translator.tokenizer import Tokenizer
 
 WEIGHTS = "model.safetensors"
+SHARED_TOKENIZER, TOKENIZERS = "tokenizer.json", ("tokenizer.source.json", "tokenizer.target.json")
 METADATA = (
     "format_version",
     "step",
@@ -48,12 +49,18 @@ class LoadedWeights:
 
 
 def save_tokenizers(folder: Path, src_tokenizer: Tokenizer, tgt_tokenizer: Tokenizer) -> None:
-    """Write the tokenizers: one file when both sides share one."""
+    """Write the tokenizers: one file when both sides share one.
+
+    Files of the other form, which a run of that name may have left, are removed: they would be loaded instead.
+    """
     if src_tokenizer is tgt_tokenizer:
-        src_tokenizer.save(folder / "tokenizer.json")
+        files = {SHARED_TOKENIZER: src_tokenizer}
     else:
-        src_tokenizer.save(folder / "tokenizer.source.json")
-        tgt_tokenizer.save(folder / "tokenizer.target.json")
+        files = dict(zip(TOKENIZERS, (src_tokenizer, tgt_tokenizer), strict=True))
+    for name in {SHARED_TOKENIZER, *TOKENIZERS} - files.keys():
+        (folder / name).unlink(missing_ok=True)
+    for name, tokenizer in files.items():
+        tokenizer.save(folder / name)
 
 
 def load_tokenizers(folder: Path) -> tuple[Tokenizer, Tokenizer]:
@@ -62,9 +69,9 @@ def load_tokenizers(folder: Path) -> tuple[Tokenizer, Tokenizer]:
     Raises:
         CheckpointError: a file is missing, damaged or not safe.
     """
-    files = [folder / "tokenizer.json"]
+    files = [folder / SHARED_TOKENIZER]
     if not files[0].is_file():
-        files = [folder / "tokenizer.source.json", folder / "tokenizer.target.json"]
+        files = [folder / name for name in TOKENIZERS]
     for file in files:
         if not file.is_file():
             raise CheckpointError(

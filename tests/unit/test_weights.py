@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from translator.errors import CheckpointError, ConfigError
 from translator.tokenizer import Tokenizer
 from translator.translate import Translator
-from translator.weights import load_weights, save_tokenizers, save_weights
+from translator.weights import load_tokenizers, load_weights, save_tokenizers, save_weights
 
 Make = Callable[..., Translator]
 
@@ -97,6 +97,13 @@ def test_each_side_may_have_its_tokenizer(tmp_path: Path, two_tokenizers: Transl
     first.rename(folder / "third"), second.rename(first), (folder / "third").rename(second)
     with pytest.raises(CheckpointError, match=r"source tokenizer .* 34 entries .* trained with 30 entries"):
         Translator.load(folder)
+
+
+def test_tokenizers_replace_those_of_the_other_form(tmp_path: Path, two_tokenizers: Translator) -> None:
+    source, target = two_tokenizers.src_tokenizer, two_tokenizers.tgt_tokenizer
+    for pair in ((source, source), (source, target), (target, target)):
+        save_tokenizers(tmp_path, *pair)
+        assert [one.fingerprint for one in load_tokenizers(tmp_path)] == [one.fingerprint for one in pair]
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "config.yaml", "tokenizer.json"])
