@@ -141,6 +141,13 @@ def _add_search_options(parser: _Parser) -> None:
     parser.add_argument("--beam-size", type=int, metavar="N", help="1 is greedy search (default: decode.beam_size)")
     parser.add_argument("--length-penalty", type=float, metavar="X", help="alpha of Wu et al. 2016, section 7")
     parser.add_argument(
+        "--max-length-ratio", type=float, metavar="X", help="longest translation, in tokens for each source token"
+    )
+    parser.add_argument("--max-length-extra", type=int, metavar="N", help="tokens added to that longest length")
+    parser.add_argument(
+        "--max-source-tokens", type=int, metavar="N", help="longest source; longer lines are reported and cut"
+    )
+    parser.add_argument(
         "--split-sentences",
         action=argparse.BooleanOptionalAction,
         default=None,
@@ -202,7 +209,7 @@ translator evaluate --hypotheses output.txt test.it     no model needed""",
     evaluate.add_argument(
         "--target-language",
         metavar="CODE",
-        help="with --hypotheses: chooses how BLEU cuts words (zh, ja, ko)",
+        help="with --hypotheses: how BLEU cuts words, its own way for zh, by characters for ja, th, lo, km, my, bo",
     )
     evaluate.add_argument("--output", type=Path, metavar="DIR", help="write the translations to DIR/SET.txt")
     _add_search_options(evaluate)

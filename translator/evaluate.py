@@ -1,7 +1,8 @@
 """How good a model is on a set of pairs: teacher-forced loss, and metrics of real translations.
 
 The translations come from the code that `translate` runs, and are compared with the whole, untouched
-reference lines, so the numbers are those of translating the file and scoring the output. Every pair counts.
+reference lines, so the numbers are those of translating the file and scoring the output. Every pair counts, one
+with an empty line too; what a caller left out before is said.
 """
 
 from collections.abc import Sequence
@@ -96,11 +97,13 @@ def evaluate_set(
     label_smoothing: float = 0.0,
     batch_tokens: int = 4096,
     options: DecodeOptions | None = None,
+    num_left_out: int = 0,
 ) -> Evaluation:
     """Loss and metrics of translations of the columns `source` and `target` of a data set.
 
     `encoded` holds its token ids where the caller has them. `options` replace settings of the translator's
-    `decode`; `batch_tokens` is for the loss.
+    `decode`; `batch_tokens` is for the loss. `num_left_out` rows of the set held no pair and are not in `dataset`
+    (`Corpus.num_left_out`): settings and notes say that the numbers are of a part.
 
     Raises:
         ConfigError: an option has an impossible value.
@@ -109,6 +112,11 @@ def evaluate_set(
     if encoded is None:
         encoded = encode_corpus(dataset, translator.src_tokenizer, translator.tgt_tokenizer)
     notes: list[str] = []
+    if num_left_out:
+        notes.append(
+            f"Partial: {len(sources):,} of {len(sources) + num_left_out:,} lines are scored; {num_left_out:,} hold no "
+            "text on a side."
+        )
     if encoded.num_pairs != len(sources):
         notes.append(f"Loss, perplexity and accuracy are those of {encoded.num_pairs} of {len(sources)} pairs.")
     if beyond := _num_beyond(translator.model, encoded):
@@ -119,4 +127,5 @@ def evaluate_set(
     hypotheses: Sequence[str] = [translation.text for translation in translations]
     metrics |= corpus_metrics(hypotheses, references, tokenize)
     notes += metric_notes(hypotheses, references, tokenize)
-    return Evaluation(metrics, metric_settings(tokenize), translations, notes)
+    settings = metric_settings(tokenize, len(sources), num_left_out)
+    return Evaluation(metrics, settings, translations, notes)

@@ -4,6 +4,7 @@ import argparse
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,8 +15,10 @@ import pytest
 
 import translator
 from translator import cli
-from translator.commands import runs, training
+from translator.commands import runs, training, using
+from translator.config import DecodeConfig
 from translator.errors import CorpusError, TranslatorError
+from translator.metrics import bleu_tokenizer
 
 
 def fail(error: BaseException) -> Callable[[argparse.Namespace], int]:
@@ -80,6 +83,25 @@ def test_wrong_options_are_refused_at_once(argv: list[str], message: str, capsys
 )
 def test_words_may_stand_before_and_after_options(argv: str, words: list[str]) -> None:
     assert cli.parse_arguments(argv.split()).words == words
+
+
+@pytest.mark.parametrize("command", ["translate", "evaluate"])
+def test_every_setting_of_decode_is_an_option(command: str) -> None:
+    assert set(using.DECODE_OPTIONS) == set(DecodeConfig.model_fields)
+    values = {"length_penalty": 0.5, "max_length_ratio": 1.5}
+    words = [f"--{key.replace('_', '-')}={values.get(key, 7)}" for key in using.DECODE_OPTIONS[:-1]]
+    args = cli.parse_arguments([command, *words, "--split-sentences"])
+    expected = {**dict.fromkeys(using.DECODE_OPTIONS, 7), **values, "split_sentences": True}
+    assert using.given(args, *using.DECODE_OPTIONS) == expected
+
+
+def test_help_of_target_language_agrees_with_bleu(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["evaluate", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    own, by_characters = re.findall(r"its own way for (.*?), by characters for ([a-z, ]*[a-z])", text)[0]
+    assert [bleu_tokenizer(code) for code in own.split(", ")] == ["zh"]
+    assert {bleu_tokenizer(code) for code in by_characters.split(", ")} == {"char"}
 
 
 def test_home_is_the_option_then_the_variable_then_here(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -151,6 +151,7 @@ def test_skipped_rows_are_reported_with_their_lines(write: Write) -> None:
         ("train", "skipped: source is empty", 1, "line 3"),
         ("valid", "skipped: both sides are empty", 1, "line 1"),
     } <= rows_of(corpus)
+    assert (corpus.num_left_out("train"), corpus.num_left_out("valid"), corpus.num_left_out("test")) == (2, 1, 0)
 
 
 def test_several_places_make_one_training_set(write: Write) -> None:

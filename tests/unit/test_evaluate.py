@@ -78,6 +78,18 @@ def test_long_lines_are_scored_uncut(make_translator: Make, pairs: Dataset) -> N
     assert any(f"count {num_long} long pairs up to model.max_positions" in note for note in result.notes)
 
 
+def test_every_line_counts_and_a_part_is_called_one(translator: Translator, pairs: Dataset) -> None:
+    blank = Dataset.from_dict({"source": [*pairs["source"], "it rains"], "target": [*pairs["target"], ""]})
+    whole = evaluate_set(translator, blank)
+    assert whole.settings.startswith("12 lines; ")
+    assert len(whole.hypotheses) == 12
+    assert any("1 of 12 references are empty" in note for note in whole.notes)
+    part = evaluate_set(translator, pairs, num_left_out=1)
+    assert part.settings.startswith("11 of 12 lines; ")
+    assert part.notes[0] == "Partial: 11 of 12 lines are scored; 1 hold no text on a side."
+    assert part.metrics["wer"] != whole.metrics["wer"]  # text for an empty reference is an error
+
+
 def test_the_target_language_chooses_the_tokenisation(make_translator: Make, pairs: Dataset) -> None:
     translator = make_translator()
     translator.target_language = "ja"

@@ -1,6 +1,7 @@
 """Metrics: equal to sacrebleu and torchmetrics, defined on awkward sets, refused on wrong shapes."""
 
 import random
+import unicodedata
 
 import pytest
 import torch
@@ -136,6 +137,18 @@ def test_what_is_undefined_is_absent() -> None:
     assert set(metric_notes(["abc"], [""])) == set(metric_notes([], [])) == EMPTY
     (note,) = metric_notes(["a b c d", "e"], ["a b c d", ""])
     assert "1 of 2 references are empty" in note
+
+
+@pytest.mark.parametrize("decomposed", ["hypotheses", "references"])
+def test_text_typed_with_combining_marks_scores_the_same(decomposed: str) -> None:
+    hypotheses, references = noisy(0.3), REFERENCES
+    expected = corpus_metrics(hypotheses, references), sacrebleu_metrics(hypotheses, references)
+    lines = hypotheses if decomposed == "hypotheses" else references
+    other = [unicodedata.normalize("NFD", line) for line in lines]
+    assert other != lines
+    hypotheses, references = (other, references) if decomposed == "hypotheses" else (hypotheses, other)
+    assert (corpus_metrics(hypotheses, references), sacrebleu_metrics(hypotheses, references)) == expected
+    assert "NFC" in metric_settings()
 
 
 def test_text_without_detokenisation_scores_low() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from translator.commands.tables import table
-from translator.commands.using import find_model, given, load_model, two_files
+from translator.commands.using import DECODE_OPTIONS, find_model, given, load_model, two_files
 from translator.config import Config, load_config
 from translator.errors import TranslatorError
 
@@ -29,6 +29,14 @@ COLUMNS = {
     "cer": ("CER", 4),
     "wer": ("WER", 4),
 }
+
+
+@dataclass(frozen=True)
+class NamedSet:
+    """Pairs to score, and the number of rows of their files that held none."""
+
+    dataset: "Dataset"
+    num_left_out: int = 0
 
 
 @dataclass(frozen=True)
@@ -65,7 +73,7 @@ def _given_hypotheses(args: argparse.Namespace) -> dict[str, Result]:
         references,
         tokenize,
         corpus_metrics(hypotheses, references, tokenize),
-        metric_settings(tokenize),
+        metric_settings(tokenize, len(references)),
         metric_notes(hypotheses, references, tokenize),
     )
     return {args.hypotheses.name: result}
@@ -82,7 +90,8 @@ def _model_on_sets(args: argparse.Namespace) -> dict[str, Result]:
         from datasets import Dataset
 
         sources, references = two_files(args.words)
-        sets = {Path(args.words[0]).name: Dataset.from_dict({"source": sources, "target": references})}
+        pairs = Dataset.from_dict({"source": sources, "target": references})
+        sets = {Path(args.words[0]).name: NamedSet(pairs)}
     else:
         sets = _named_sets(config, args.sets or [])
     from translator.evaluate import evaluate_set
@@ -91,19 +100,20 @@ def _model_on_sets(args: argparse.Namespace) -> dict[str, Result]:
     translator = load_model(args, folder)
     tokenize = bleu_tokenizer(translator.target_language)
     results = {}
-    for name, dataset in sets.items():
-        print(f"Translating {name}: {len(dataset):,} lines ...", file=sys.stderr)
+    for name, one in sets.items():
+        print(f"Translating {name}: {len(one.dataset):,} lines ...", file=sys.stderr)
         evaluation = evaluate_set(
             translator,
-            dataset,
+            one.dataset,
             label_smoothing=config.optim.label_smoothing,
-            options=given(args, "beam_size", "length_penalty", "batch_tokens", "split_sentences"),  # type: ignore[arg-type]
+            options=given(args, *DECODE_OPTIONS),  # type: ignore[arg-type]
+            num_left_out=one.num_left_out,
         )
         if args.output is not None:
             _write(args.output, name, evaluation)
         results[name] = _result(
             evaluation.hypotheses,
-            list(dataset["target"]),
+            list(one.dataset["target"]),
             tokenize,
             evaluation.metrics,
             evaluation.settings,
@@ -112,7 +122,7 @@ def _model_on_sets(args: argparse.Namespace) -> dict[str, Result]:
     return results
 
 
-def _named_sets(config: Config, asked: Sequence[str]) -> "dict[str, Dataset]":
+def _named_sets(config: Config, asked: Sequence[str]) -> dict[str, NamedSet]:
     """Validation and test sets of a stored configuration by name: all test sets when none is asked for.
 
     A name is `test/NAME`, `NAME`, or `test` for all test sets; `valid` likewise.
@@ -120,16 +130,16 @@ def _named_sets(config: Config, asked: Sequence[str]) -> "dict[str, Dataset]":
     from translator import corpus as corpora
 
     corpus = corpora.prepare(config.corpus)
-    sets = {
-        kind if name == kind else f"{kind}/{name}": dataset
-        for kind, group in (("valid", corpus.valid), ("test", corpus.test))
-        for name, dataset in group.items()
-    }
+    sets = {}
+    for kind, group in (("valid", corpus.valid), ("test", corpus.test)):
+        for short, dataset in group.items():
+            full = kind if short == kind else f"{kind}/{short}"
+            sets[full] = NamedSet(dataset, corpus.num_left_out(full))
     if not sets:
         raise TranslatorError(
             "The configuration of this model has neither test nor validation sets: give two files, SOURCE REFERENCE."
         )
-    chosen: dict[str, Dataset] = {}
+    chosen: dict[str, NamedSet] = {}
     for word in asked or (["test"] if corpus.test else ["valid"]):
         found = {name: one for name, one in sets.items() if word in (name, *name.split("/", 1))}
         if not found:

@@ -13,6 +13,17 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from translator.errors import TranslatorError
 
+# options of `translate` and `evaluate` that replace settings of `decode`
+DECODE_OPTIONS = (
+    "beam_size",
+    "length_penalty",
+    "max_length_ratio",
+    "max_length_extra",
+    "max_source_tokens",
+    "batch_tokens",
+    "split_sentences",
+)
+
 if TYPE_CHECKING:
     from translator.translate import Translation, Translator
 
@@ -59,7 +70,7 @@ def translate(args: argparse.Namespace) -> int:
     translator = load_model(args)
     if not args.words and sys.stdin.isatty():
         print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr)
-    options = given(args, "beam_size", "length_penalty", "num_best", "batch_tokens", "read_ahead", "split_sentences")
+    options = given(args, "num_best", "read_ahead", *DECODE_OPTIONS)
     translations = translator.translate_stream(lines, **options)
     num_written = 0
     try:

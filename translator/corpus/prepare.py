@@ -16,6 +16,7 @@ from translator.corpus.report import CorpusReport
 from translator.corpus.split import TEST, TRAIN, VALID, pinned_split
 from translator.errors import CorpusError
 
+SKIPPED = "skipped: "  # begins the reasons of rows that hold no pair
 PLACES = frozenset({"source", "target", "path", "hub", "starter"})
 
 
@@ -72,6 +73,11 @@ class Corpus:
     def locate(self, name: str, row: int) -> str:
         """Where a row of a set came from, such as "pairs.tsv, line 7"; names as in the report."""
         return self.sets[name].locate(row)
+
+    def num_left_out(self, name: str) -> int:
+        """Rows of a set that held no pair, so that scores of it are of a part; names as in the report."""
+        skipped = {row.reason for row in self.report.rows if row.reason.startswith(SKIPPED)}
+        return sum(self.report.count(name, reason) for reason in skipped)
 
 
 def prepare(settings: CorpusSettings) -> Corpus:
@@ -134,7 +140,7 @@ def _read(files: Any, name: str, settings: CorpusSettings, report: CorpusReport)
         parts.append(result.pairs)
         report.notes += result.notes
         for reason, count in result.skipped.items():
-            report.add(name, f"skipped: {reason}", count, [result.examples[reason]])
+            report.add(name, f"{SKIPPED}{reason}", count, [result.examples[reason]])
     return join(parts)
 
 
