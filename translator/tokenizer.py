@@ -75,11 +75,18 @@ class Tokenizer:
 
     pad_id, bos_id, eos_id, unk_id = range(4)
 
-    def __init__(self, inner: tokenizers.Tokenizer, *, asked_vocab_size: int | None = None) -> None:
+    def __init__(
+        self,
+        inner: tokenizers.Tokenizer,
+        *,
+        asked_vocab_size: int | None = None,
+        num_rare_characters: int | None = None,
+    ) -> None:
         # Should a caller add special tokens to the inner tokenizer, they must not be found in text either.
         inner.encode_special_tokens = True
         self._inner = inner
-        self.asked_vocab_size = asked_vocab_size
+        # Known after training only; the second is that of `train`.
+        self.asked_vocab_size, self.num_rare_characters = asked_vocab_size, num_rare_characters
         description = json.loads(inner.to_str())
         canonical = json.dumps(description, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         self.fingerprint: str = hashlib.sha256(canonical.encode()).hexdigest()
@@ -102,6 +109,8 @@ class Tokenizer:
 
         `lines` is read twice (a one-shot iterator is kept in memory for that). The same lines give the same
         tokenizer, except for `unigram`, whose scores differ in the last digits from one training to the next.
+        `num_rare_characters` of the result counts the distinct characters of `lines` that got no entry: they are
+        spelt in bytes, or unknown for the kind `character`; None for `word`.
 
         Raises:
             ConfigError: the size leaves no room for the tokens that must be there, or the kind is unknown.
@@ -120,14 +129,19 @@ class Tokenizer:
             lines = list(lines)
         normalizer = _normalizer(lowercase=lowercase, marked=kind != "character")
         pre_tokenizer = _pre_tokenizer(split_digits=split_digits)
+        num_rare = None
         if kind == "word":
             model: Any = _train_words(_normalised(lines, normalizer), pre_tokenizer, room, min_frequency)
         else:
             counts = _count_characters(_normalised(lines, normalizer))
             if kind == "character":
-                model = _character_model(counts, room, min_frequency)
+                kept = [c for c in _by_frequency(counts) if counts[c] >= min_frequency][:room]
+                num_rare = len(counts) - len(kept)
+                # Subwords without a merge: each character by itself, an unknown one as one unknown token.
+                model = models.BPE(_numbered(kept), [], unk_token=SPECIAL_TOKENS[3], byte_fallback=False)
             else:
                 rare = _rare_characters(counts, room)
+                num_rare = len(rare)
                 # A blank in place of a rare character keeps pieces from growing across it.
                 text = (line.translate(rare) for line in _normalised(lines, normalizer))
                 train = _train_bpe if kind == "bpe" else _train_unigram
@@ -137,7 +151,7 @@ class Tokenizer:
         if kind != "character":
             inner.pre_tokenizer = pre_tokenizer
         inner.decoder = _decoder(kind)
-        return Tokenizer(inner, asked_vocab_size=vocab_size)
+        return Tokenizer(inner, asked_vocab_size=vocab_size, num_rare_characters=num_rare)
 
     @staticmethod
     def load(path: Path) -> "Tokenizer":
@@ -351,12 +365,6 @@ def _train_words(
     raw = _train_raw(models.WordLevel(), trainer, lines, pre_tokenizer)
     words = sorted(raw["vocab"], key=raw["vocab"].__getitem__)
     return models.WordLevel(_numbered(words), unk_token=SPECIAL_TOKENS[3])
-
-
-def _character_model(counts: Counter[str], room: int, min_frequency: int) -> models.BPE:
-    """Subwords without a merge: each character by itself, an unknown one as one unknown token."""
-    characters = [c for c in _by_frequency(counts) if counts[c] >= min_frequency][:room]
-    return models.BPE(_numbered(characters), [], unk_token=SPECIAL_TOKENS[3], byte_fallback=False)
 
 
 def _numbered(*groups: Iterable[str]) -> dict[str, int]:

@@ -142,7 +142,8 @@ class Translator:
         """Translate each line, a blank one into a blank one; `options` replace settings of `decode`.
 
         `warn` is told in a sentence each about lines that were cut, ended by the length limit, are longer
-        than any that the model was trained on, or came out much shorter than their source.
+        than any that the model was trained on, hold nothing that the vocabulary knows, or came out much shorter
+        than their source or with fewer sentences.
 
         Raises:
             ConfigError: an option has an impossible value.
@@ -245,6 +246,8 @@ class _Window:
         self._num_lines = 0
         self._cut_short: list[int] = []  # line numbers
         self._much_shorter: list[int] = []
+        self._fewer_sentences: list[int] = []
+        self._all_unknown: list[int] = []
         self._said_longest = False
 
     def translate(self, lines: Sequence[str]) -> list[Translation]:
@@ -252,7 +255,8 @@ class _Window:
         translator = self._translator
         sources = [_clean(line) for line in lines]
         layouts = [self._sentences(source) for source in sources]
-        ids = translator.src_tokenizer.encode_batch([text for layout in layouts for text, _ in layout])
+        texts = [text for layout in layouts for text, _ in layout]
+        ids = translator.src_tokenizer.encode_batch(texts)
         numbers = [self._num_lines + i for i, layout in enumerate(layouts, start=1) for _ in layout]
         ids = [self._cut(number, one) for number, one in zip(numbers, ids, strict=True)]
         self._num_lines += len(sources)
@@ -267,6 +271,10 @@ class _Window:
                 self._cut_short.append(number)
             elif len(ids[row]) >= MIN_TOKENS_FOR_RATIO and 3 * len(best.tokens) < len(ids[row]):
                 self._much_shorter.append(number)
+            if self._lost_sentences(texts[row], ids[row], best):
+                self._fewer_sentences.append(number)
+            if set(ids[row]) == {translator.src_tokenizer.unk_id}:
+                self._all_unknown.append(number)
         translations, start = [], 0
         for source, layout in zip(sources, layouts, strict=True):
             gaps = [gap for _, gap in layout]
@@ -300,6 +308,14 @@ class _Window:
             )
         return ids
 
+    def _lost_sentences(self, text: str, ids: list[int], best: Alternative) -> bool:
+        """Whether a line, long for this model, holds several sentences and its translation fewer."""
+        longest = self._translator.longest_source
+        if self._settings.split_sentences or longest is None or 2 * len(ids) <= longest:
+            return False
+        num_sentences = len(split_sentences(text))
+        return num_sentences > 1 and len(split_sentences(best.text)) < num_sentences
+
     def _alternative(self, hypothesis: Hypothesis) -> Alternative:
         tokenizer = self._translator.tgt_tokenizer
         return Alternative(
@@ -314,6 +330,11 @@ class _Window:
         """Say what concerns the whole input."""
         for numbers, what in (
             (self._cut_short, "ended by the length limit (decode.max_length_ratio and max_length_extra)"),
+            (
+                self._fewer_sentences,
+                "of lines with several sentences, of which fewer came out; --split-sentences translates each by itself",
+            ),
+            (self._all_unknown, "of text that is wholly unknown to the vocabulary, so they mean nothing"),
             (self._much_shorter, "less than a third as long as their source; parts may be lost"),
         ):
             if numbers:

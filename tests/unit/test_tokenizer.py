@@ -188,6 +188,26 @@ def test_a_file_that_is_no_tokenizer_is_refused_by_name(content: str | None, tmp
 
 
 @pytest.mark.parametrize(
+    ("kind", "vocab_size", "num_rare"),
+    [
+        ("bpe", 320, 155),  # 60 to learn, of which three quarters may be characters, one of them the marker
+        ("unigram", 320, 155),
+        ("bpe", 1000, 0),
+        ("character", 100, 104),  # 96 entries
+        ("character", 300, 0),
+        ("word", 300, None),
+    ],
+)
+def test_characters_without_an_entry_are_counted(kind: str, vocab_size: int, num_rare: int | None) -> None:
+    characters = [chr(0x4E00 + i) for i in range(199)]  # and the space of a character vocabulary is the 200th
+    tokenizer = trained(kind, [f"{a} {a}" for a in characters], vocab_size)
+    assert tokenizer.num_rare_characters == num_rare
+    assert tokenizer.vocab_size <= vocab_size
+    if kind == "character":
+        assert sum(tokenizer.encode(one) == [Tokenizer.unk_id] for one in characters) == num_rare
+
+
+@pytest.mark.parametrize(
     ("num_pairs", "kind", "size"),
     [
         (29_000, "bpe", 8000),

@@ -155,6 +155,33 @@ def test_translations_that_lose_parts_are_told(make_translator: Make, monkeypatc
     ]
 
 
+def test_lines_whose_sentences_are_lost_are_told_once(make_translator: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    translator, warnings = make_translator(longest_source=60), Warnings()
+    lines = ["It rains. A cat eats. Is it late?"] * 2 + [
+        "It is. It is.",
+        "one sentence that is longer than thirty letters.",
+    ]
+    written = iter(["a cat.", "It is. A cat. It is."])
+    monkeypatch.setattr(translator.tgt_tokenizer, "decode", lambda ids: next(written, "a cat."))
+    translator.translate(lines, warn=warnings.append)
+    told = warnings.about("--split-sentences")
+    assert told == [
+        "1 of 4 translations were of lines with several sentences, of which fewer came out; "
+        "--split-sentences translates each by itself: line 1."
+    ]
+    translator.translate(lines, warn=warnings.append, split_sentences=True)
+    assert warnings.about("--split-sentences") == told
+
+
+def test_lines_of_unknown_tokens_are_told_once(translator: Translator) -> None:
+    warnings = Warnings()
+    translator.translate(["it rains", "猫 🙂".replace(" ", ""), "", "Ω", "a 猫"], warn=warnings.append)
+    told = warnings.about("wholly unknown")
+    assert len(told) == 1
+    assert told[0].startswith("2 of 5 translations")
+    assert told[0].endswith("lines 2, 4.")
+
+
 # ---------------------------------------------------------------------- options
 
 
