@@ -62,8 +62,13 @@ def errors_of(path: Path, *overrides: str) -> list[str]:
         (
             ["corpus.split={}", "train.stop_on=meteor"],
             1,
-            "train.stop_on: meteor is not one of loss, perplexity, accuracy, bleu, chrf, cer, wer;"
-            " set train.stop_direction to min or max",
+            "train.stop_on: meteor names no metric of validation;"
+            " allowed: loss, perplexity, accuracy, bleu, chrf, cer, wer, bleu_effective_order",
+        ),
+        (  # a direction does not make it a number that exists
+            ["corpus.split={}", "train.stop_on=valid/ter", "train.stop_direction=min"],
+            1,
+            "train.stop_on: valid/ter names no metric of validation",
         ),
         (
             ["corpus.split={}", "train.stop_on=new/bleu"],
@@ -113,9 +118,9 @@ def test_the_metric_that_decides(write_config: WriteConfig, sets: str, stop_on: 
     assert stop_rule(load_config(write_config(), [f"corpus.valid={sets}", f"train.stop_on={stop_on}"])) == rule
 
 
-def test_a_metric_of_unknown_name_takes_the_direction_that_is_given(write_config: WriteConfig) -> None:
-    overrides = ["corpus.split={}", "train.stop_on=meteor", "train.stop_direction=max"]
-    assert stop_rule(load_config(write_config(), overrides)) == StopRule("valid", "meteor", "max")
+def test_a_direction_may_confirm_what_is_known(write_config: WriteConfig) -> None:
+    overrides = ["corpus.split={}", "train.stop_on=bleu_effective_order", "train.stop_direction=max"]
+    assert stop_rule(load_config(write_config(), overrides)) == StopRule("valid", "bleu_effective_order", "max")
 
 
 @pytest.mark.parametrize(
@@ -134,6 +139,22 @@ def test_a_metric_of_unknown_name_takes_the_direction_that_is_given(write_config
             ["decode.length_penalty has no effect: decode.beam_size is 1"],
         ),
         (["corpus.split={}", "train.steps=30"], ["optim.warmup_steps (1000) is more than train.steps (30)"]),
+        (["optim.average=last"], ["optim.average has no effect", "there is no validation set"]),
+        (["corpus.split={}", "optim.average=last"], []),
+        (
+            ["corpus.split={}", "tokenizer.kind=unigram", "tokenizer.min_frequency=2"],
+            ["tokenizer.min_frequency has no effect"],
+        ),
+        (
+            ["corpus.split={}", "tokenizer.kind=character", "tokenizer.split_digits=true"],
+            ["tokenizer.split_digits has no effect"],
+        ),
+        (["corpus.split={}", "tokenizer.split_digits=true", "tokenizer.min_frequency=2"], []),
+        (
+            ["corpus.split={}", "train.minutes=5", "train.epochs=3"],
+            ["train.minutes is given beside train.epochs: training stops at whichever comes first, and the schedule"],
+        ),
+        (["corpus.split={}", "train.minutes=5"], []),
         (["train.patience=3"], ["train.patience has no effect", "there is no validation set"]),
         (
             ["corpus.filters.drop_overlap=pair"],

@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # fields imports this module, so that a Config made by hand i
     from translator.config.base import Problem
     from translator.config.fields import Config
 
+# every metric that a validation computes
 LOWER_IS_BETTER = {
     "loss": True,
     "perplexity": True,
@@ -19,6 +20,7 @@ LOWER_IS_BETTER = {
     "chrf": False,
     "cer": True,
     "wer": True,
+    "bleu_effective_order": False,
 }
 
 
@@ -61,15 +63,12 @@ def _parse_stop_on(config: Config) -> StopRule | str | None:
         name = sets[0]
     if len(way) > 1 or name not in sets or not metric:
         return f"{text} names no validation set; allowed: SET/METRIC with SET one of {', '.join(sets)}"
-    direction = config.train.stop_direction
-    if metric in LOWER_IS_BETTER:
-        known: Literal["min", "max"] = "min" if LOWER_IS_BETTER[metric] else "max"
-        if direction not in (None, known):
-            return f"{text}: the best {metric} is the {known}, not the {direction}; remove stop_direction"
-        direction = known
-    if direction is None:
-        known_metrics = ", ".join(LOWER_IS_BETTER)
-        return f"{metric} is not one of {known_metrics}; set train.stop_direction to min or max"
+    if metric not in LOWER_IS_BETTER:  # it would never be seen: no weights would be the best
+        return f"{text} names no metric of validation; allowed: {', '.join(LOWER_IS_BETTER)}"
+    direction: Literal["min", "max"] = "min" if LOWER_IS_BETTER[metric] else "max"
+    if config.train.stop_direction not in (None, direction):
+        given = config.train.stop_direction
+        return f"{text}: the best {metric} is the {direction}, not the {given}; remove stop_direction"
     return StopRule(name, metric, direction)
 
 
@@ -107,11 +106,16 @@ def problems_between_sections(config: Config) -> list[Problem]:
 
 def unused_settings(config: Config) -> list[str]:
     """Sentences about settings the user wrote that change nothing in this run."""
-    corpus, optim, model, decode = config.corpus, config.optim, config.model, config.decode
+    corpus, optim, model, decode, train = config.corpus, config.optim, config.model, config.decode, config.train
+    kind = config.tokenizer.kind
     no_validation = not validation_sets(config)
     conditions: list[tuple[str, bool, str]] = [
         ("tokenizer.dropout_samples", config.tokenizer.dropout == 0, "tokenizer.dropout is 0"),
+        ("tokenizer.min_frequency", kind == "unigram", "tokenizer.kind is unigram, which weighs frequency itself"),
+        ("tokenizer.split_digits", kind == "character", "tokenizer.kind is character, so each digit is a token"),
         ("model.max_positions", model.positions != "learned", f"model.positions is {model.positions}"),
+        ("optim.average", optim.average == "last" and no_validation,
+         "last is the mean of the weights at the last validations, and there is no validation set"),
         ("optim.average_decay", optim.average != "ema", f"optim.average is {optim.average}"),
         ("optim.average_last", optim.average != "last", f"optim.average is {optim.average}"),
         ("optim.min_learning_rate", optim.schedule in ("vaswani", "constant"),
@@ -120,19 +124,24 @@ def unused_settings(config: Config) -> list[str]:
          "there is no validation or test set"),
         ("decode.length_penalty", decode.beam_size == 1, "decode.beam_size is 1 (greedy)"),
         ("device.threads", config.device.kind in ("cuda", "mps"), f"device.kind is {config.device.kind}"),
-        ("train.patience", no_validation or config.train.stop_on is None, "nothing is validated or watched"),
+        ("train.patience", no_validation or train.stop_on is None, "nothing is validated or watched"),
         ("train.validate_every", no_validation, "there is no validation set"),
         ("train.validate_first", no_validation, "there is no validation set"),
         ("train.samples", no_validation, "there is no validation set"),
-        ("train.stop_direction", config.train.stop_on is None, "train.stop_on is null"),
+        ("train.stop_direction", train.stop_on is None, "train.stop_on is null"),
     ]  # fmt: skip
     written = written_keys(config)
     said = [f"{key} has no effect: {reason}" for key, holds, reason in conditions if holds and key in written]
-    steps = config.train.steps
-    if steps is not None and optim.warmup_steps > steps:
+    if train.steps is not None and optim.warmup_steps > train.steps:
         said.append(
-            f"optim.warmup_steps ({optim.warmup_steps}) is more than train.steps ({steps}):"
+            f"optim.warmup_steps ({optim.warmup_steps}) is more than train.steps ({train.steps}):"
             " the learning rate never reaches its peak"
+        )
+    counted = [f"train.{key}" for key in ("steps", "epochs") if getattr(train, key) is not None]
+    if train.minutes is not None and counted:
+        said.append(
+            f"train.minutes is given beside {' and '.join(counted)}: training stops at whichever comes first, and the"
+            f" schedule is fitted to {' and '.join(counted)}, so the minutes may end before it does"
         )
     if no_validation:
         said.append(

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import model_validator
 
 from translator.config.base import NAME_PATTERN, Bool, Count, Int, Number, Problem, Section, Text, setting
-from translator.config.checks import problems_between_sections
+from translator.config.checks import LOWER_IS_BETTER, problems_between_sections
 from translator.config.data import CorpusConfig, TokenizerConfig
 
 
@@ -117,7 +117,10 @@ class TrainConfig(Section):
     steps: Count | None = setting(None, "Stop after this many steps; 10000 when no limit is given.", "announced")
     epochs: Number | None = setting(None, "Stop after this many passes over the training pairs.", "announced", gt=0)
     minutes: Number | None = setting(
-        None, "Stop after this many minutes of training; the schedule is fitted to them.", "announced", gt=0
+        None,
+        "Stop after this many minutes of training; the schedule is fitted to them unless steps or epochs are given.",
+        "announced",
+        gt=0,
     )
     validate_every: Count | Literal["auto"] = setting(500, "Steps between validations.", "announced")
     save_every: Count = setting(500, "Steps between checkpoints.", "free")
@@ -126,11 +129,11 @@ class TrainConfig(Section):
     stop_on: Text | None = setting(
         "valid/bleu",
         "Metric that says which weights are best: valid/METRIC for the first validation set, or SET/METRIC."
-        " METRIC: loss, perplexity, accuracy, bleu, chrf, cer, wer.",
+        f" METRIC: {', '.join(LOWER_IS_BETTER)} (the last comes only where no reference has four words).",
         "announced",
     )
     stop_direction: Literal["min", "max"] | None = setting(
-        None, "Whether a low or a high stop_on is good; known for the metrics above.", "announced"
+        None, "Whether a low or a high stop_on is good. It is known; another value than that is refused.", "announced"
     )
     patience: Count | None = setting(
         None, "Stop after this many validations without improvement; null: never.", "announced"
