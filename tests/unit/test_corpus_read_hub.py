@@ -6,6 +6,7 @@ from typing import Any
 import datasets
 import pyarrow as pa
 import pytest
+from huggingface_hub.errors import LocalEntryNotFoundError
 
 from translator.corpus import read_pairs
 from translator.errors import CorpusError
@@ -56,8 +57,8 @@ def test_a_cached_copy_works_without_a_network(hub_cache: Path) -> None:
     [
         (
             {"hub": "Helsinki-NLP/opus_books", "subset": "en-it"},
-            r"^hub data set Helsinki-NLP/opus_books \(en-it\) cannot be loaded: Couldn't reach .*"
-            r"connect to the network.*HF_HUB_OFFLINE=1",
+            r"^hub data set Helsinki-NLP/opus_books \(en-it\) cannot be loaded: the hub cannot be reached "
+            r"\(Couldn't reach .*\); connect to the network.*HF_HUB_OFFLINE=1",
         ),
         ({"hub": "Someone/tiny_pairs", "subset": "de-it"}, "cannot be loaded: .*de-it.*; check the id"),
         (
@@ -69,6 +70,36 @@ def test_a_cached_copy_works_without_a_network(hub_cache: Path) -> None:
 def test_what_cannot_be_loaded_ends_in_one_sentence(hub_cache: Path, files: dict[str, str], message: str) -> None:
     with pytest.raises(CorpusError, match=message) as caught:
         read_it_en(files)
+    assert "\n" not in str(caught.value)
+
+
+class TransportError(Exception):
+    """The base of "connection refused" and the like in the HTTP library of the hub's client."""
+
+
+class ConnectError(TransportError):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("error", "cause", "is_network"),
+    [
+        (LocalEntryNotFoundError("An error happened while trying to locate the file.\nCheck it."), None, True),
+        (ConnectError("[Errno 111] Connection refused"), None, True),
+        (ValueError("no such revision"), ConnectError("refused"), True),
+        (datasets.exceptions.DatasetNotFoundError("Dataset 'a/b' doesn't exist on the Hub"), ValueError(), False),
+    ],
+)
+def test_no_answer_of_the_hub_is_told_from_a_wrong_name(
+    error: Exception, cause: Exception | None, is_network: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load_dataset(*args: object, **kwargs: object) -> None:
+        raise error from cause
+
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    advice = r"the hub cannot be reached \(.*connect to the network" if is_network else r"doesn't exist.*check the id"
+    with pytest.raises(CorpusError, match=advice) as caught:
+        read_it_en({"hub": "Someone/tiny_pairs"})
     assert "\n" not in str(caught.value)
 
 

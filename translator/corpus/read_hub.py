@@ -16,6 +16,9 @@ SPLIT_WORDS = (
 )
 """Words in file names that mean the same split, as `datasets` reads them."""
 
+NO_ANSWER = {"ConnectionError", "TransportError", "TimeoutError", "LocalEntryNotFoundError"}
+"""Classes of errors, with all that inherit from them, that mean that the hub gave no answer."""
+
 
 def load_hub(hub: str, *, subset: str | None, split: str, revision: str | None) -> datasets.Dataset:
     """A split of a hub data set, downloaded once; a cached copy is used without a network.
@@ -28,17 +31,31 @@ def load_hub(hub: str, *, subset: str | None, split: str, revision: str | None) 
         found = datasets.load_dataset(hub, subset, split=split, revision=revision)
     # The library raises a dozen unrelated classes here; each means that the user cannot have the data.
     except Exception as error:
-        raise CorpusError(f"{place} cannot be loaded: {_sentence(error)}{_remedy(error)}") from error
+        raise CorpusError(f"{place} cannot be loaded: {_reason(error)}") from error
     return _one_split(found, place)
 
 
-def _remedy(error: Exception) -> str:
-    if isinstance(error, ConnectionError):
+def _reason(error: Exception) -> str:
+    """What is wrong and what to do."""
+    if _is_about_the_network(error):
         return (
-            "; connect to the network, or load it once where there is one, copy the cache of datasets "
-            "(HF_HOME) here and set HF_HUB_OFFLINE=1, or give local files"
+            f"the hub cannot be reached ({_sentence(error)}); connect to the network, or load it once where there is "
+            "one, copy the cache of datasets (HF_HOME) here and set HF_HUB_OFFLINE=1, or give local files"
         )
-    return "; check the id, subset, split and revision"
+    return f"{_sentence(error)}; check the id, subset, split and revision"
+
+
+def _is_about_the_network(error: Exception) -> bool:
+    """Whether an error, or one that led to it, means that there was no answer.
+
+    Known by the names of classes: which HTTP library raises them changes with the version of the hub's client.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        if any(one.__name__ in NO_ANSWER for one in type(cause).__mro__):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
 
 
 def load_folder(folder: Path, *, split: str) -> datasets.Dataset:
