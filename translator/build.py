@@ -8,7 +8,7 @@ import platform
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +110,8 @@ def _run(config: Config, folders: Folders, warnings: Sequence[str]) -> int:
     choices = {"kind": device.torch_device.type, "precision": device.precision, "threads": device.threads}
     choices["compile"] = config.device.compile is True
     config = resolve(config, **{f"device.{key}": value for key, value in choices.items()})
+    if loaded is not None and device.precision == stored.device.precision:
+        device = replace(device, reason="as the run began")
     apply(device, deterministic=config.device.deterministic)
     log = RunLog(folders.runs)
     log.line(device.describe())

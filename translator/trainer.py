@@ -275,8 +275,13 @@ class Trainer:
         self._metrics_step = state.step
         self.log.scalars(state.step, self.watch.seconds(), self._metrics)
         gained = state.step > 0 and self._judge()
-        shown = "  ".join(f"{tag} {value:.4g}" for tag, value in self._metrics.items())
-        self.log.line(f"validation at step {state.step:,} ({seconds:.1f} s)  {shown}{'  (best)' if gained else ''}")
+        self.log.line(f"validation at step {state.step:,} ({seconds:.1f} s){': best so far' if gained else ''}")
+        by_set: dict[str, list[str]] = {}
+        for tag, value in self._metrics.items():
+            name, _, metric = tag.rpartition("/")
+            by_set.setdefault(name, []).append(f"{metric} {value:.4g}")
+        for name, shown in by_set.items():
+            self.log.line(f"  {name}  {'  '.join(shown)}")
         return gained
 
     def _judge(self) -> bool:

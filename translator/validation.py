@@ -1,5 +1,6 @@
 """Validation inside a training run: every named set is scored and translated as a user would, and shown."""
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -66,8 +67,9 @@ class Validator:
         text = "".join(f"{line}\n" for line in result.hypotheses)
         self.log.save_text(f"hypotheses/{name}.step-{step:08d}.txt", text)
         for note in (f"metrics are computed so: {result.settings}", *result.notes):
-            if note not in self._said:  # the same at every validation
-                self._said.add(note)
+            kind = name + re.sub(r"\d+", "", note.partition(":")[0])  # the same at every validation but for numbers
+            if kind not in self._said:
+                self._said.add(kind)
                 self.log.line(f"{name}: {note}")
                 self.log.text(step, f"{prefix}/notes", note)
         shown = dataset[: self.num_samples]
