@@ -1,4 +1,4 @@
-"""Atomic writes and the lock of a run."""
+"""Atomic writes, the lock of a run, and where the cache lies."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ def test_a_failed_write_leaves_the_old_content(tmp_path: Path, monkeypatch: pyte
     def full(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files.os, "fsync", full)
+    monkeypatch.setattr("translator.files.os.fsync", full)
     with pytest.raises(OSError, match="No space"):
         files.write_atomic(file, "new")
     assert file.read_text() == "old"
@@ -45,3 +45,15 @@ def test_a_second_process_is_told_who_holds_the_lock_and_a_killed_one_lets_go(tm
     other.communicate()
     with files.hold(lock):
         pass
+
+
+def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRANSLATOR_CACHE", "/a/b")
+    assert files.cache_folder() == Path("/a/b")
+    monkeypatch.setenv("TRANSLATOR_CACHE", "~/c")
+    assert files.cache_folder() == Path.home() / "c"
+    monkeypatch.delenv("TRANSLATOR_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/c")
+    assert files.cache_folder() == Path("/c/translator")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert files.cache_folder() == Path.home() / ".cache" / "translator"
