@@ -1,0 +1,109 @@
+"""Runs that do not go on: with other settings, tokenizers or text than they began with."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.small_run import PAIRS, command, snapshot, state, train, write_corpus, write_pairs
+from translator.tokenizer import Tokenizer
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a corpus and the run small; tests that change it work on a copy."""
+    folder = write_corpus(tmp_path_factory.mktemp("trained"))
+    train(folder, "train.steps=5")
+    return folder
+
+
+@pytest.fixture
+def copy(trained: Path, tmp_path: Path) -> Path:
+    """A copy that a test may change; its stored configuration names the corpus in the copy."""
+    folder = shutil.copytree(trained, tmp_path / "copy")
+    stored = folder / "weights" / "small" / "config.yaml"
+    stored.write_text(stored.read_text(encoding="utf-8").replace(str(trained), str(folder)), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "listed"),
+    [
+        (["model.d_model=32"], ["model.d_model: 16 is stored, 32 is asked"]),
+        (["seed=2", "tokenizer.kind=bpe"], ["seed: 1 is stored, 2 is asked", "tokenizer.kind: word", "bpe"]),
+    ],
+)
+@pytest.mark.parametrize("begin", [["resume", "small"], ["train", "small.yaml"]])
+def test_settings_that_cannot_change_are_listed(
+    trained: Path, begin: list[str], words: list[str], listed: list[str]
+) -> None:
+    before = snapshot(trained)
+    output = command(trained, *begin, "train.steps=8", *words)
+    assert output.status == 2
+    assert all(part in output.message for part in listed)
+    assert snapshot(trained) == before
+
+
+# --- files that do not belong together
+
+
+def more_entries(weights: Path) -> None:
+    lines = [f"{source} {' '.join(f'w{number}' for number in range(50))}" for source, _ in PAIRS]
+    old = Tokenizer.load(weights / "tokenizer.source.json").vocab_size
+    new = Tokenizer.train(lines, kind="word", vocab_size=1000)
+    assert new.vocab_size == old + 50
+    new.save(weights / "tokenizer.source.json")
+
+
+def swapped_entries(weights: Path) -> None:
+    file = weights / "tokenizer.target.json"
+    content = json.loads(file.read_text(encoding="utf-8"))
+    vocabulary = content["model"]["vocab"]
+    first, second = list(vocabulary)[-2:]
+    vocabulary[first], vocabulary[second] = vocabulary[second], vocabulary[first]
+    file.write_text(json.dumps(content), encoding="utf-8")
+
+
+def swapped_files(weights: Path) -> None:
+    source, target = weights / "tokenizer.source.json", weights / "tokenizer.target.json"
+    source.rename(weights / "aside")
+    target.rename(source)
+    (weights / "aside").rename(target)
+
+
+@pytest.mark.parametrize("spoil", [more_entries, swapped_entries, swapped_files])
+def test_tokenizers_of_another_model_are_refused(copy: Path, spoil: Callable[[Path], None]) -> None:
+    spoil(copy / "weights" / "small")
+    before = snapshot(copy)
+    for words in (["translate", "--model", "small", PAIRS[0][0]], ["resume", "small", "train.steps=8"]):
+        output = command(copy, *words)
+        assert output.status == 2, words
+        assert output.out == "", words
+        assert "tokenizer" in output.message, words
+        assert len(re.findall(r"\b[0-9a-f]{12}\b", output.message)) == 2, words  # both hashes
+        assert snapshot(copy) == before, words
+
+
+@pytest.mark.parametrize("name", ["train", "valid"])
+def test_a_changed_corpus_is_refused(copy: Path, name: str) -> None:
+    write_pairs(copy, name, [*PAIRS[1:], ("Anna sees.", "Anna vede.")])
+    before = snapshot(copy)
+    for begin in (["resume", "small"], ["train", "small.yaml"]):
+        output = command(copy, *begin, "train.steps=8")
+        assert output.status == 2
+        assert "corpus has changed" in output.message
+        assert snapshot(copy) == before
+
+
+def test_a_moved_corpus_is_accepted(copy: Path) -> None:
+    moved = copy / "moved"
+    moved.mkdir()
+    for file in [*copy.glob("*.en"), *copy.glob("*.it"), copy / "small.yaml"]:
+        file.rename(moved / file.name)
+    output = command(copy, "train", "moved/small.yaml", "train.steps=6")
+    assert output.status == 0, output.err
+    assert state(copy)["step"] == 6
+    assert command(copy, "resume", "small", "train.steps=7").status == 0  # the new place is stored
