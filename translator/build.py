@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from datasets import Dataset
 from torch import Tensor
 
 from translator import __version__, checkpoint
@@ -42,10 +41,11 @@ from translator.tokenizer import Tokenizer, train_tokenizers
 from translator.trainer import Trainer
 from translator.training_state import Outcome, Settings
 from translator.translate import Translator
-from translator.validation import Validator
+from translator.validation import ValidationSet, Validator
 from translator.weights import WEIGHTS, load_tokenizers, save_tokenizers, save_weights
 
 FLOAT16_LOSS_SCALE = 2.0**16
+MOST_WARMUP = 1000  # steps, where optim.warmup_steps is auto
 UNKNOWN_WARNING = 0.05  # share of unknown tokens in a validation set above which the run warns
 
 
@@ -158,7 +158,7 @@ class Data:
     src_tokenizer: Tokenizer
     tgt_tokenizer: Tokenizer
     train: Encoded
-    valid: dict[str, tuple[Dataset, Encoded]]
+    valid: dict[str, ValidationSet]
     fingerprint: str
     report: dict[str, Any]
 
@@ -200,7 +200,11 @@ def _prepare_data(config: Config, folders: Folders, log: RunLog, loaded: checkpo
         ]
         corpus.report.add("train", f"dropped: {reason}", count, examples)
     valid_sets = {
-        name: (dataset, encode_corpus(dataset, src_tokenizer, tgt_tokenizer, **common))
+        name: ValidationSet(
+            dataset,
+            encode_corpus(dataset, src_tokenizer, tgt_tokenizer, **common),
+            num_left_out=corpus.num_left_out("valid" if name == "valid" else f"valid/{name}"),
+        )
         for name, dataset in corpus.valid.items()
     }
     if loaded is None:
@@ -222,7 +226,8 @@ def _describe_data(
     sides = {"source": src_tokenizer, "target": tgt_tokenizer}
     for side, one in ({"shared": src_tokenizer} if config.tokenizer.shared else sides).items():
         asked = one.asked_vocab_size or config.tokenizer.vocab_size
-        log.line(f"Vocabulary ({side}, {one.kind}): {one.vocab_size:,} entries, {asked} asked.")
+        rare = f" {one.num_rare_characters:,} rare characters have none." if one.num_rare_characters else ""
+        log.line(f"Vocabulary ({side}, {one.kind}): {one.vocab_size:,} entries, {asked} asked.{rare}")
     for name, dataset in corpus.valid.items():
         for side, one in sides.items():
             if (rate := one.unknown_rate(dataset[side])) > UNKNOWN_WARNING:
@@ -336,11 +341,13 @@ def _settings(config: Config, stream: BatchStream, device: Device) -> Settings:
     rule = stop_rule(config)
 
     def rate(step: int, total_steps: int | None) -> float:
+        # auto: a tenth of the run; its length is not known yet where minutes limit it
+        tenth = MOST_WARMUP if total_steps is None else min(MOST_WARMUP, total_steps // 10)
         return learning_rate(
             step,
             schedule=optim.schedule,
             peak=optim.learning_rate,
-            warmup_steps=optim.warmup_steps,
+            warmup_steps=tenth if optim.warmup_steps == "auto" else optim.warmup_steps,
             total_steps=total_steps,
             minimum=optim.min_learning_rate,
             d_model=config.model.d_model,

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -20,6 +21,15 @@ NUM_PICTURES = 2
 MAX_PICTURE_TOKENS = 60  # a picture of a longer sentence cannot be read
 
 
+@dataclass(frozen=True)
+class ValidationSet:
+    """One named set: its text, its token ids, and how many rows of the file held no pair."""
+
+    dataset: "Dataset"
+    encoded: Encoded
+    num_left_out: int = 0
+
+
 class Validator:
     """Called with weights and a step; returns metrics by TensorBoard tag and logs hypotheses, samples, a picture.
 
@@ -30,7 +40,7 @@ class Validator:
     def __init__(
         self,
         translator: Translator,
-        sets: Mapping[str, "tuple[Dataset, Encoded]"],
+        sets: Mapping[str, ValidationSet],
         log: RunLog,
         *,
         label_smoothing: float,
@@ -48,17 +58,18 @@ class Validator:
             for name, parameter in model.named_parameters():
                 parameter.copy_(weights[name])
         metrics: dict[str, float] = {}
-        for number, (name, (dataset, encoded)) in enumerate(self.sets.items()):
+        for number, (name, part) in enumerate(self.sets.items()):
             result = evaluate_set(
                 self.translator,
-                dataset,
-                encoded,
+                part.dataset,
+                part.encoded,
+                num_left_out=part.num_left_out,
                 label_smoothing=self.label_smoothing,
                 batch_tokens=self.batch_tokens,
             )
             prefix = "valid" if number == 0 else f"valid/{name}"
             metrics |= {f"{prefix}/{metric}": value for metric, value in result.metrics.items()}
-            self._show(name, prefix, step, dataset, result, with_picture=number == 0)
+            self._show(name, prefix, step, part.dataset, result, with_picture=number == 0)
         return metrics
 
     def _show(

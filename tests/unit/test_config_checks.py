@@ -138,7 +138,11 @@ def test_a_direction_may_confirm_what_is_known(write_config: WriteConfig) -> Non
             ["corpus.split={}", "decode.length_penalty=1"],
             ["decode.length_penalty has no effect: decode.beam_size is 1"],
         ),
-        (["corpus.split={}", "train.steps=30"], ["optim.warmup_steps (1000) is more than train.steps (30)"]),
+        (
+            ["corpus.split={}", "train.steps=30", "optim.warmup_steps=40"],
+            ["optim.warmup_steps (40) is more than train.steps (30)"],
+        ),
+        (["corpus.split={}", "train.steps=30"], []),
         (["optim.average=last"], ["optim.average has no effect", "there is no validation set"]),
         (["corpus.split={}", "optim.average=last"], []),
         (

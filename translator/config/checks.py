@@ -132,7 +132,7 @@ def unused_settings(config: Config) -> list[str]:
     ]  # fmt: skip
     written = written_keys(config)
     said = [f"{key} has no effect: {reason}" for key, holds, reason in conditions if holds and key in written]
-    if train.steps is not None and optim.warmup_steps > train.steps:
+    if train.steps is not None and optim.warmup_steps != "auto" and optim.warmup_steps > train.steps:
         said.append(
             f"optim.warmup_steps ({optim.warmup_steps}) is more than train.steps ({train.steps}):"
             " the learning rate never reaches its peak"

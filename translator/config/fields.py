@@ -5,9 +5,9 @@ files; `loading` does. The tables of docs/configuration.md and the JSON schema f
 these models.
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from translator.config.base import NAME_PATTERN, Bool, Count, Int, Number, Problem, Section, Text, setting
 from translator.config.checks import LOWER_IS_BETTER, problems_between_sections
@@ -82,9 +82,13 @@ class OptimConfig(Section):
         1e-3, "Peak learning rate; under schedule vaswani a factor of its formula.", "announced", gt=0
     )
     schedule: Literal["inverse_sqrt", "vaswani", "cosine", "linear", "constant"] = setting(
-        "inverse_sqrt", "Shape of the learning rate after warm-up.", "announced"
+        "cosine", "Shape of the learning rate after warm-up.", "announced"
     )
-    warmup_steps: Int = setting(1000, "Steps over which the learning rate rises from 0.", "announced", ge=0)
+    warmup_steps: Annotated[Int, Field(ge=0)] | Literal["auto"] = setting(
+        "auto",
+        "Steps over which the learning rate rises from 0; auto: a tenth of the run, at most 1,000.",
+        "announced",
+    )
     min_learning_rate: Number = setting(0.0, "The learning rate does not fall below this.", "announced", ge=0)
     betas: tuple[Number, Number] = setting((0.9, 0.98), "Adam's two decay rates, each from 0 to below 1.", "announced")
     eps: Number = setting(1e-9, "Adam's epsilon.", "announced", gt=0)
@@ -122,7 +126,12 @@ class TrainConfig(Section):
         "announced",
         gt=0,
     )
-    validate_every: Count | Literal["auto"] = setting(500, "Steps between validations.", "announced")
+    validate_every: Count | Literal["auto"] = setting(
+        "auto",
+        "Steps between validations; auto: 20 in a run, fewer where a run limited by minutes would lose over a"
+        " twelfth of them.",
+        "announced",
+    )
     save_every: Count = setting(500, "Steps between checkpoints.", "free")
     keep: Count = setting(3, "Newest checkpoints that are kept, besides the best.", "free")
     log_every: Count = setting(50, "Steps between lines of the log and points of the curves.", "free")
