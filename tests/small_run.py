@@ -30,7 +30,7 @@ tokenizer: {kind: word, shared: false}
 model:
   {d_model: 16, num_heads: 2, d_ff: 32, num_encoder_layers: 1, num_decoder_layers: 1, share_embeddings: target}
 batch: {tokens: 128}
-optim: {learning_rate: 3e-2, warmup_steps: 20, label_smoothing: 0.0}
+optim: {learning_rate: 3e-2, schedule: inverse_sqrt, warmup_steps: 20, label_smoothing: 0.0}
 train: {validate_every: 20, log_every: 1, validate_first: false}
 decode: {max_source_tokens: 30}
 device: {kind: cpu, precision: float32, threads: 1}

@@ -21,7 +21,7 @@ from translator.log import RunLog
 from translator.model import Transformer
 from translator.tokenizer import Tokenizer
 from translator.translate import Translation, Translator
-from translator.validation import Validator
+from translator.validation import ValidationSet, Validator
 
 TRAIN_TAGS = [
     "train/loss",
@@ -188,7 +188,12 @@ def size_of_events(
     log = RunLog(folder)
     translator = Translator(model, tokenizer, tokenizer)
     validator = Validator(
-        translator, {"valid": (dataset, encoded)}, log, label_smoothing=0.0, batch_tokens=4096, num_samples=5
+        translator,
+        {"valid": ValidationSet(dataset, encoded)},
+        log,
+        label_smoothing=0.0,
+        batch_tokens=4096,
+        num_samples=5,
     )
     weights = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
     log.hyperparameters({"model.d_model": d_model}, ["valid/bleu"])

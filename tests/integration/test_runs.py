@@ -112,6 +112,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, words in LIMITS.items():
         train(folder, f"name={name}", *words)
         assert state(folder, name)["state"] in ("finished", "stopped")
+        assert (folder / "weights" / name / "model.safetensors").exists()
+        newest = (folder / "weights" / name / "checkpoints" / "newest").read_text()
+        assert newest == f"step-{state(folder, name)['step']:08d}\n"
     return folder
 
 
