@@ -114,6 +114,7 @@ def test_a_line_of_three_thousand_words_is_told_at_the_start(tmp_path: Path, sid
     assert "300" in line
     assert "11 training pairs" in log
     assert len(hypotheses(folder, 2)) == 12
+    assert "Partial: 12 of 13 lines are scored" in log
     assert log.index("line 7:") < log.index("step 1/2")
 
 
