@@ -52,7 +52,7 @@ def already_done(config: Config, state: State) -> str | None:
     elif train.minutes is not None and state.seconds >= train.minutes * 60:
         limit, key = f"{train.minutes:g} minutes of training are over", "minutes"
     elif train.patience is not None and state.validations_without_gain >= train.patience:
-        limit, key = f"no gain in {train.stop_on} for {state.validations_without_gain} validations", "patience"
+        limit, key = f"no gain in {train.stop_on} for {train.patience} validations", "patience"
     else:
         return None
     return (

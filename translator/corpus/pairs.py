@@ -60,8 +60,9 @@ class Pairs:
     def examples(self, indices: Iterable[int]) -> list[str]:
         """The first few of `indices`, each with its line and the beginning of its source."""
         shown = [int(index) for index, _ in zip(indices, range(NUM_EXAMPLES), strict=False)]
-        lines, texts = self.rows["line"][shown], self.dataset[shown]["source"]
-        return [f"line {line}: {_shorten(text)}" for line, text in zip(lines, texts, strict=True)]
+        several = len(self.origins) > 1
+        places = [self.locate(index) if several else f"line {self.rows['line'][index]}" for index in shown]
+        return [f"{place}: {_shorten(text)}" for place, text in zip(places, self.dataset[shown]["source"], strict=True)]
 
     def select(self, keep: NDArray[np.bool_]) -> "Pairs":
         """The rows where `keep` is true, as a table of their own: reading by lists of indices is slow."""

@@ -121,11 +121,11 @@ def prepare(settings: CorpusSettings) -> Corpus:
 
 
 def _named(kind: str, value: Any) -> dict[str, Any]:
-    """Sets by the name they have in the report: one set without a name, or a mapping of names to files."""
+    """Sets by the name they have in the report. One set without a name is called by its kind."""
     if value is None:
         return {}
     if isinstance(value, Mapping) and not (PLACES & value.keys()):
-        return {f"{kind}/{name}": files for name, files in value.items()}
+        return {kind if name == kind else f"{kind}/{name}": files for name, files in value.items()}
     return {kind: value}
 
 
