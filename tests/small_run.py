@@ -85,9 +85,9 @@ def write_corpus(folder: Path, config: str = CONFIG) -> Path:
 
 
 def snapshot(folder: Path, *names: str) -> dict[str, tuple[int, bytes]]:
-    """Time and content of every file of these runs (of all, if none is named)."""
+    """Time and content of every file of these runs (of all, if none is named); locks are no part of a run."""
     roots = [folder / kind / name for kind in ("runs", "weights") for name in names or [""]]
-    files = [file for root in roots for file in root.rglob("*") if file.is_file()]
+    files = [file for root in roots for file in root.rglob("*") if file.is_file() and file.suffix != ".lock"]
     return {str(file.relative_to(folder)): (file.stat().st_mtime_ns, file.read_bytes()) for file in files}
 
 

@@ -45,7 +45,6 @@ from translator.validation import ValidationSet, Validator
 from translator.weights import WEIGHTS, load_tokenizers, save_tokenizers, save_weights
 
 FLOAT16_LOSS_SCALE = 2.0**16
-MOST_WARMUP = 1000  # steps, where optim.warmup_steps is auto
 UNKNOWN_WARNING = 0.05  # share of unknown tokens in a validation set above which the run warns
 
 
@@ -67,6 +66,11 @@ class Folders:
         return self.home / "weights" / self.name
 
     @property
+    def lock(self) -> Path:
+        """Held while a process trains; beside the folder, which may be moved away."""
+        return self.home / "weights" / f".{self.name}.lock"
+
+    @property
     def checkpoints(self) -> Path:
         """Folders of training state."""
         return self.weights / "checkpoints"
@@ -76,14 +80,13 @@ def train(config: Config, *, home: Path, restart: bool = False) -> int:
     """Train, or go on with the unfinished run of that name. Returns the exit status."""
     assert config.name is not None
     folders = Folders(home, config.name)
-    if restart:
-        _set_aside(folders)
-    elif (folders.weights / WEIGHTS).exists() and not folders.checkpoints.is_dir():
+    if not restart and (folders.weights / WEIGHTS).exists() and not folders.checkpoints.is_dir():
         raise CheckpointError(
             f"{folders.weights} holds weights without checkpoints, which training would overwrite; give this run "
             "another name (name=...), or keep them aside with --restart."
         )
-    return _run(config, folders, unused_settings(config))
+    with hold(folders.lock, f"run {folders.name}"):
+        return _run(config, folders, unused_settings(config), restart=restart)
 
 
 def resume(name: str, overrides: list[str], *, home: Path) -> int:
@@ -96,12 +99,13 @@ def resume(name: str, overrides: list[str], *, home: Path) -> int:
         raise CheckpointError(
             f"Run {name} has no checkpoint yet; begin it again with `translator train` and its configuration."
         )
-    return _run(load_config(stored, overrides), folders, [])
+    with hold(folders.lock, f"run {folders.name}"):
+        return _run(load_config(stored, overrides), folders, [])
 
 
-def _run(config: Config, folders: Folders, warnings: Sequence[str]) -> int:
+def _run(config: Config, folders: Folders, warnings: Sequence[str], *, restart: bool = False) -> int:
     """Nothing is written before it is known that the run can begin, or go on and is not finished."""
-    loaded = checkpoint.load_newest(folders.checkpoints)
+    loaded = None if restart else checkpoint.load_newest(folders.checkpoints)
     stored = config
     if loaded is not None:
         stored = load_config(folders.weights / "config.yaml")
@@ -125,30 +129,38 @@ def _run(config: Config, folders: Folders, warnings: Sequence[str]) -> int:
         if done := already_done(config, trainer.state):
             print(done, file=sys.stderr)
             return 0
-    folders.checkpoints.mkdir(parents=True, exist_ok=True)
-    with hold(folders.weights / "lock"):
-        log.open(None if loaded is None else loaded.state["logs"])
-        if loaded is None:
-            save_tokenizers(folders.weights, data.src_tokenizer, data.tgt_tokenizer)
-            log.line(f"Run {folders.name} begins; translator {__version__}, torch {torch.__version__}.")
-            settings = {key: value for key, (value, _) in flat_settings(config).items()}
-            log.hyperparameters(settings, [trainer.settings.stop_on or "train/loss"])
-        else:
-            log.line(f"Run {folders.name} goes on from step {loaded.step:,} ({loaded.folder}).")
-        text = dump_config(config)
-        write_atomic(folders.weights / "config.yaml", text)
-        log.save_text("config.yaml", text)
-        log.save_text("corpus.json", json.dumps(data.report, indent=1, ensure_ascii=False) + "\n")
-        try:
-            trainer.preflight(trainer.stream.longest_batch())
-            outcome = trainer.run()
-        except TranslatorError as error:
-            log.record(str(error))
-            raise
-        finally:
-            log.close()
-        _say_how_it_ended(log, folders, trainer, outcome)
+    if restart:
+        _set_aside(folders)
+    _open_folders(config, folders, data, log, trainer, loaded)
+    try:
+        trainer.preflight(trainer.stream.longest_batch())
+        outcome = trainer.run()
+    except TranslatorError as error:
+        log.record(str(error))
+        raise
+    finally:
+        log.close()
+    _say_how_it_ended(log, folders, trainer, outcome)
     return outcome.status
+
+
+def _open_folders(
+    config: Config, folders: Folders, data: "Data", log: RunLog, trainer: Trainer, loaded: checkpoint.Checkpoint | None
+) -> None:
+    """Write what stands in the folders of a run from its first moment: log, settings, report, tokenizers."""
+    folders.checkpoints.mkdir(parents=True, exist_ok=True)
+    log.open(None if loaded is None else loaded.state["logs"])
+    if loaded is None:
+        save_tokenizers(folders.weights, data.src_tokenizer, data.tgt_tokenizer)
+        log.line(f"Run {folders.name} begins; translator {__version__}, torch {torch.__version__}.")
+        settings = {key: value for key, (value, _) in flat_settings(config).items()}
+        log.hyperparameters(settings, [trainer.settings.stop_on or "train/loss"])
+    else:
+        log.line(f"Run {folders.name} goes on from step {loaded.step:,} ({loaded.folder}).")
+    text = dump_config(config)
+    write_atomic(folders.weights / "config.yaml", text)
+    log.save_text("config.yaml", text)
+    log.save_text("corpus.json", json.dumps(data.report, indent=1, ensure_ascii=False) + "\n")
 
 
 @dataclass(frozen=True)
@@ -272,7 +284,7 @@ def _make_trainer(
             make_model().to(device.torch_device).eval(),
             data.src_tokenizer,
             data.tgt_tokenizer,
-            decode=config.decode,
+            decode=config.decode.model_copy(update={"beam_size": 1}),  # greedy, whatever `translate` does later
             longest_source=data.longest_source,
             target_language=config.corpus.target_language,
         )
@@ -340,14 +352,12 @@ def _settings(config: Config, stream: BatchStream, device: Device) -> Settings:
         limits = [10_000]
     rule = stop_rule(config)
 
-    def rate(step: int, total_steps: int | None) -> float:
-        # auto: a tenth of the run; its length is not known yet where minutes limit it
-        tenth = MOST_WARMUP if total_steps is None else min(MOST_WARMUP, total_steps // 10)
+    def rate(step: int, total_steps: int | None, warmup_steps: int) -> float:
         return learning_rate(
             step,
             schedule=optim.schedule,
             peak=optim.learning_rate,
-            warmup_steps=tenth if optim.warmup_steps == "auto" else optim.warmup_steps,
+            warmup_steps=warmup_steps,
             total_steps=total_steps,
             minimum=optim.min_learning_rate,
             d_model=config.model.d_model,
@@ -362,6 +372,7 @@ def _settings(config: Config, stream: BatchStream, device: Device) -> Settings:
         total_steps=total,
         minutes=train.minutes,
         learning_rate=rate,
+        warmup_steps=None if optim.warmup_steps == "auto" else optim.warmup_steps,
         label_smoothing=optim.label_smoothing,
         accumulate=config.batch.accumulate,
         validate_every=every,

@@ -4,8 +4,9 @@ Only light modules are imported here, so that `--help`, `--version` and a wrong 
 work of each command is in `translator.commands`, which imports heavy libraries inside the functions that
 need them.
 
-Exit status: 0 done; 1 a fault in this program; 2 something the user can mend, told in one message on standard
-error; 130 stopped by Ctrl-C (SIGINT); 141 the reader of standard output has gone; 143 stopped by SIGTERM.
+Exit status: 0 done; 1 a fault in this program; 2 something the user can mend, told in one message on standard error;
+129 the terminal was closed (SIGHUP); 130 stopped by Ctrl-C (SIGINT); 141 the reader of standard output has gone; 143
+stopped by SIGTERM.
 """
 
 import argparse

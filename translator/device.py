@@ -100,13 +100,16 @@ def apply(device: Device, *, deterministic: bool = False) -> None:
     keep_freed_memory()
 
 
-def keep_freed_memory() -> None:
-    """Have glibc keep freed memory instead of handing it back to the kernel, which costs page faults every step."""
-    if sys.platform.startswith("linux") and platform.libc_ver()[0] == "glibc":
-        mallopt = ctypes.CDLL(None).mallopt
-        mallopt(M_MMAP_MAX, 0)
-        mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
-        mallopt(M_TOP_PAD, 64 << 20)
+def keep_freed_memory() -> bool:
+    """Have glibc keep freed memory instead of handing it back to the kernel, which costs page faults every step.
+
+    Returns whether the C library took the settings (another library than glibc is left as it is).
+    """
+    if platform.libc_ver()[0] != "glibc":
+        return False
+    mallopt = ctypes.CDLL(None).mallopt
+    settings = ((M_MMAP_MAX, 0), (M_TRIM_THRESHOLD, 2**31 - 1), (M_TOP_PAD, 64 << 20))
+    return all(mallopt(parameter, value) == 1 for parameter, value in settings)
 
 
 def _processor_name() -> str:

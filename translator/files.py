@@ -43,23 +43,25 @@ def write_atomic(path: Path, content: bytes | str) -> None:
 
 
 @contextmanager
-def hold(file: Path) -> Iterator[None]:
+def hold(file: Path, what: str) -> Iterator[None]:
     """Hold a lock file for this process; the system lets go of it when the process ends, however it ends.
 
-    Raises TranslatorError naming the process that holds it. Where the system has no such locks, nothing is held.
+    Raises TranslatorError that says what is held, and by which process. Where the system has no such locks, nothing
+    is held.
     """
     try:
         import fcntl
     except ImportError:  # Windows
         yield
         return
+    file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("a+", encoding="utf-8") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             lock.seek(0)
             raise TranslatorError(
-                f"{file.parent} is in use by another process ({lock.read().strip() or 'unknown'}); wait for its end, "
+                f"Another process ({lock.read().strip() or 'unknown'}) is training {what}; wait for its end, "
                 "or train under another name (name=...)."
             ) from None
         holder = f"process {os.getpid()} on {platform.node()}"

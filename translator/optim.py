@@ -108,8 +108,8 @@ class FlatParameters:
 class Optimizer:
     """AdamW (Loshchilov and Hutter 2019) over flat buffers, with clipping and the finite check done on the device.
 
-    `step` divides the summed gradients by `num_tokens` (and the loss scale), clips their norm, and updates; where the
-    norm is not finite, neither weights nor moments move. Nothing is read back to the host.
+    `step` divides the gradients by `divisor`, clips their norm, and updates; where the norm is not finite, neither
+    weights nor moments move. Nothing is read back to the host.
     """
 
     def __init__(
@@ -134,8 +134,8 @@ class Optimizer:
     def step(self, learning_rate: float, *, divisor: float) -> tuple[Tensor, Tensor]:
         """One update from the gradients in `parameters.grad`, which are then zeroed.
 
-        `divisor` is the number of target tokens of the step times the loss scale. Returns the gradient norm before
-        clipping and a flag (1.0 where the update was left out because the norm is not finite), both on the device.
+        `divisor` undoes a loss scale. Returns the gradient norm before clipping and a flag (1.0 where the update was
+        left out because the norm is not finite), both on the device.
         """
         norm = torch.linalg.vector_norm(self.parameters.grad) / divisor
         skipped = (~torch.isfinite(norm)).float()

@@ -14,13 +14,13 @@ def keep_choices(config: Config, stored: Config, available_kinds: Sequence[str])
 
     On a machine without the stored kind of device they are made anew; so a run can move from a GPU to a CPU.
     """
-    moved = config.device.kind in ("auto", stored.device.kind) and stored.device.kind not in available_kinds
-    kept = {
-        f"device.{key}": "auto" if moved else getattr(stored.device, key)
-        for key in ("kind", "precision", "threads", "compile")
-        if moved or getattr(config.device, key) == "auto"
-    }
-    return resolve(config, **kept)
+    moved = stored.device.kind not in available_kinds
+    choices = {}
+    for key in ("kind", "precision", "threads", "compile"):
+        was = getattr(stored.device, key)
+        if getattr(config.device, key) in ("auto", was):
+            choices[f"device.{key}"] = "auto" if moved else was
+    return resolve(config, **choices)
 
 
 def compare(stored: Config, config: Config) -> list[str]:
@@ -48,7 +48,9 @@ def already_done(config: Config, state: State) -> str | None:
     train, total = config.train, state.total_steps
     if total is not None and state.step >= total:
         limit = f"step {state.step:,} of {total:,} is reached"
-        key = next(key for key in ("epochs", "minutes", "steps") if key == "steps" or getattr(train, key) is not None)
+        key = next((key for key in ("epochs", "minutes") if getattr(train, key) is not None), "steps")
+        if train.steps == total:
+            key = "steps"
     elif train.minutes is not None and state.seconds >= train.minutes * 60:
         limit, key = f"{train.minutes:g} minutes of training are over", "minutes"
     elif train.patience is not None and state.validations_without_gain >= train.patience:

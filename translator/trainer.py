@@ -23,11 +23,12 @@ from translator.interruption import Interruption
 from translator.log import RunLog, Stopwatch
 from translator.loss import perplexity, token_loss
 from translator.optim import FlatParameters, Optimizer, WeightAverage
-from translator.training_state import Outcome, Settings, State, Sums, plan_steps, step_seed
+from translator.training_state import Outcome, Settings, State, Sums, duration, plan_steps, step_seed
 
 CHECK_EVERY = 10  # steps between readings of the "not finite" flags from the device
 PROBE_STEPS = 20  # least steps after which a run limited by minutes fixes its number of steps
 PROBE_SHARE = 0.04  # of the minutes, spent before that
+MOST_WARMUP = 1000  # steps, where warm-up is a tenth of the run
 GROW_SCALE_AFTER = 2000  # good steps after which the float16 loss scale is doubled
 
 Metrics = Mapping[str, float]
@@ -63,6 +64,7 @@ class Trainer:
             validate_every=settings.validate_every,
             loss_scale=settings.loss_scale,
         )
+        self._fix_warmup()
         self.watch = Stopwatch()
         self.sums = self._fresh_sums()
         self._flags: list[tuple[int, int, int, Tensor]] = []  # step, epoch, batch, whether the update was left out
@@ -72,8 +74,6 @@ class Trainer:
         self._norm = torch.zeros((), device=self.device)
         self._metrics: Metrics = {}
         self._metrics_step = -1
-
-    # ------------------------------------------------------------------ one step
 
     def train_step(self, batches: list[Batch]) -> None:
         """One update from the micro-batches of a step; the loss is divided once, by all their target tokens."""
@@ -92,11 +92,24 @@ class Trainer:
             self.sums.tokens += batch.num_tgt_tokens
             self.sums.real_cells += batch.num_src_tokens + batch.num_tgt_tokens
             self.sums.cells += batch.src_BS.numel() + batch.labels_BT.numel()
-        rate = settings.learning_rate(state.step, state.total_steps)
+        rate = self._learning_rate()
         self._norm, skipped = self.optimizer.step(rate, divisor=state.loss_scale)
         self.average.after_step(state.step)
         position = self.stream.state()
         self._flags.append((state.step, position["epoch"], position["batch"], skipped))
+
+    def _learning_rate(self) -> float:
+        state = self.state
+        warmup_steps = MOST_WARMUP if state.warmup_steps is None else state.warmup_steps
+        return self.settings.learning_rate(state.step, state.total_steps, warmup_steps)
+
+    def _fix_warmup(self) -> None:
+        """As set; else once, from the first total that is known: a run that is prolonged does not warm up again."""
+        state, asked = self.state, self.settings.warmup_steps
+        if asked is not None:
+            state.warmup_steps = asked
+        elif state.warmup_steps is None and state.total_steps is not None:
+            state.warmup_steps = min(MOST_WARMUP, state.total_steps // 10)
 
     def preflight(self, batch: Batch, *, free_bytes: int | None = None) -> None:
         """Before the first step: disk space for the checkpoints, a forward and backward of the longest batch, and
@@ -130,15 +143,25 @@ class Trainer:
         text = f"Preflight: {free / 1e9:,.1f} GB free for checkpoints; the longest batch takes {seconds:.2g} s"
         if self.state.total_steps is not None:
             text += f", {self.state.total_steps - self.state.step:,} steps at most about "
-            text += _duration(seconds * (self.state.total_steps - self.state.step))
+            text += duration(seconds * (self.state.total_steps - self.state.step))
         elif self.settings.minutes is not None:
             text += f"; the run takes {self.settings.minutes:g} minutes"
         self.log.line(text + ".")
 
-    # ------------------------------------------------------------------ the loop
-
     def run(self) -> Outcome:
-        """Train until the limit, early stopping or a signal; the last thing done is always a checkpoint."""
+        """Train until the limit, early stopping or a signal; the last thing done is always a checkpoint.
+
+        Raises TranslatorError when training cannot go on (weights or losses that are not finite).
+        """
+        try:
+            outcome = self._run()
+        except TranslatorError:
+            self._save_run_state("failed")
+            raise
+        self._save_run_state(outcome.state)
+        return outcome
+
+    def _run(self) -> Outcome:
         state, settings = self.state, self.settings
         self.watch = Stopwatch(state.seconds)
         self.model.train()
@@ -147,11 +170,17 @@ class Trainer:
             if state.step == 0 and settings.validate_first and self._validate is not None:
                 self.validate()
                 self.watch = Stopwatch()  # the budget of minutes begins with the first step
-            if state.validation_due and self._validate is not None:
-                state.validation_due = False
-                if self.validate():
-                    self.save()
             outcome = self._limit_reached()
+            if outcome is not None and outcome.state == "finished":
+                return outcome  # it was reached before: nothing changes
+            if state.validation_due and outcome is None:
+                state.validation_due = False
+                gained, stopped = self._validate_and_judge()
+                outcome = outcome or stopped
+                if gained:
+                    self.save()
+            if outcome is not None:
+                self.save()
             while outcome is None:
                 started = time.monotonic()
                 state.step += 1
@@ -160,7 +189,6 @@ class Trainer:
                 self.sums.seconds += seconds
                 state.step_seconds += seconds
                 outcome = self._after_step()
-        self._save_run_state(outcome.state)
         return outcome
 
     def _after_step(self) -> Outcome | None:
@@ -183,10 +211,8 @@ class Trainer:
             if outcome is not None and not at_end:
                 state.validation_due = True
             else:
-                gained = self.validate()
-                if settings.patience is not None and state.validations_without_gain >= settings.patience:
-                    reason = f"no gain in {settings.stop_on} for {settings.patience} validations"
-                    outcome = outcome or Outcome(0, reason, "stopped")
+                gained, stopped = self._validate_and_judge()
+                outcome = outcome or stopped
         if self._can_plan() and settings.minutes is not None:
             self._plan(settings.minutes)
         outcome = outcome or self._interrupted()  # a signal during the validation
@@ -194,6 +220,13 @@ class Trainer:
             self.save()
         self.log.progress(state.step, state.total_steps)
         return outcome
+
+    def _validate_and_judge(self) -> tuple[bool, Outcome | None]:
+        """Validate; whether the weights are the best so far, and the outcome when patience is at its end."""
+        gained, patience = self.validate(), self.settings.patience
+        if patience is None or self.state.validations_without_gain < patience:
+            return gained, None
+        return gained, Outcome(0, f"no gain in {self.settings.stop_on} for {patience} validations", "stopped")
 
     def _limit_reached(self) -> Outcome | None:
         state, minutes = self.state, self.settings.minutes
@@ -220,10 +253,9 @@ class Trainer:
         """Fix the number of steps, so that the schedule ends within the minutes."""
         state, seconds = self.state, self.watch.seconds()
         state.total_steps, state.validate_every = plan_steps(state, minutes=minutes, seconds=seconds)
+        self._fix_warmup()
         every = f"; validation every {state.validate_every:,} steps" if self._validate is not None else ""
         self.log.line(f"{state.total_steps:,} steps fit into {minutes:g} minutes{every}.")
-
-    # ------------------------------------------------------------------ log, validate, save
 
     def _fresh_sums(self) -> Sums:
         dtype = torch.float32 if self.device.type == "mps" else torch.float64
@@ -232,7 +264,7 @@ class Trainer:
     def _log_training(self) -> None:
         sums, state = self.sums, self.state
         loss, nll, correct = (value / max(1, sums.tokens) for value in sums.values.tolist())
-        rate = self.settings.learning_rate(state.step, state.total_steps)
+        rate = self._learning_rate()
         speed = sums.tokens / max(sums.seconds, 1e-9)
         values = {
             "train/loss": loss,
@@ -259,7 +291,7 @@ class Trainer:
         state = self.state
         if not state.total_steps or not state.step:
             return ""
-        return _duration(self.watch.seconds() / state.step * (state.total_steps - state.step))
+        return duration(self.watch.seconds() / state.step * (state.total_steps - state.step))
 
     def validate(self) -> bool:
         """Validate the averaged weights; returns whether they are the best so far (never before the first step)."""
@@ -288,8 +320,7 @@ class Trainer:
         """Compare with the best so far. A tie or NaN is no gain; where BLEU is 0 (no 4-gram), chrF decides."""
         state, settings = self.state, self.settings
         value = self._metrics.get(settings.stop_on) if settings.stop_on is not None else None
-        if value is None:
-            state.validations_without_gain += 1
+        if value is None:  # nothing is watched, or the metric has no meaning for the set
             return False
         sign = 1.0 if settings.higher_is_better else -1.0
         tie = self._metrics.get(str(settings.stop_on).replace("bleu", "chrf"), 0.0) if value == 0.0 else 0.0
@@ -353,6 +384,7 @@ class Trainer:
             self.state.total_steps = self.settings.total_steps
         if self.settings.validate_every is not None:
             self.state.validate_every = self.settings.validate_every
+        self._fix_warmup()
         if self.settings.loss_scale != 1.0 and self.state.loss_scale == 1.0:  # the precision is float16 from here on
             self.state.loss_scale = self.settings.loss_scale
         if saved["stop_on"] != self.settings.stop_on:
@@ -377,30 +409,28 @@ class Trainer:
             }
         )
 
-    # ------------------------------------------------------------------ faults
-
     def _read_flags(self, *, at_end: bool) -> None:
         """Read which of the last steps were left out; adapt the loss scale; stop after too many in a row."""
         state, flags = self.state, self._flags
         self._flags = []
         values = torch.stack([flag.to(self.device) for *_, flag in flags]).tolist() if flags else []
-        scaled = self.settings.loss_scale != 1.0
+        scaled = self.settings.loss_scale != 1.0 and state.loss_scale > 1.0
         for (step, epoch, batch, _), skipped in zip(flags, values, strict=True):
             if not skipped:
                 state.bad_steps = 0
                 state.good_steps += 1
-                if scaled and state.good_steps % GROW_SCALE_AFTER == 0:
-                    state.loss_scale *= 2
                 continue
-            state.bad_steps += 1
             state.good_steps = 0
-            if scaled and state.loss_scale > 1:
-                state.loss_scale = max(1.0, state.loss_scale / 2)
-            else:
+            if not scaled:  # with a loss scale an overflow is expected now and then; a smaller scale is the answer
+                state.bad_steps += 1
                 self.log.line(
                     f"step {step:,} (epoch {epoch}, batch {batch}): the loss or a gradient is not finite; "
                     "the step was left out"
                 )
+        if self.settings.loss_scale != 1.0 and any(values):
+            state.loss_scale = max(1.0, state.loss_scale / 2)
+        elif self.settings.loss_scale != 1.0 and state.good_steps >= GROW_SCALE_AFTER:
+            state.loss_scale, state.good_steps = state.loss_scale * 2, 0
         most = min(self.settings.max_bad_steps, state.step) if at_end else self.settings.max_bad_steps
         if state.bad_steps >= most:
             raise TranslatorError(self._bad_weights())
@@ -414,9 +444,3 @@ class Trainer:
             f"batch {position['batch']}); training stopped. {good}; lower optim.learning_rate, or use "
             "device.precision=float32, and resume."
         )
-
-
-def _duration(seconds: float) -> str:
-    """Hours, minutes and seconds: 1:02:03."""
-    whole = int(seconds)
-    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"

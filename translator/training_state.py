@@ -15,10 +15,11 @@ class Settings:
     seed: int
     total_steps: int | None  # None: found from `minutes`
     minutes: float | None
-    learning_rate: Callable[[int, int | None], float]  # (step, total steps) -> rate
+    learning_rate: Callable[[int, int | None, int], float]  # (step, total steps, warm-up steps) -> rate
+    warmup_steps: int | None  # None: a tenth of the total, at most 1,000, fixed when the total is first known
     label_smoothing: float
     accumulate: int
-    validate_every: int | None  # None: twenty times within the total
+    validate_every: int | None  # None: at most twenty times within the total
     save_every: int
     log_every: int
     keep: int
@@ -57,6 +58,7 @@ class State:
 
     step: int = 0
     total_steps: int | None = None
+    warmup_steps: int | None = None
     validate_every: int | None = None
     seconds: float = 0.0  # of training, validations and checkpoints included
     step_seconds: float = 0.0  # of the steps alone
@@ -93,3 +95,9 @@ def plan_steps(
         steps = max(1, int((rest - number * validation) / per_step))
         return state.step + steps, max(1, math.ceil((state.step + steps) / number))
     return state.step + max(1, int(rest / (per_step + validation / every))), every
+
+
+def duration(seconds: float) -> str:
+    """Hours, minutes and seconds: 1:02:03."""
+    whole = int(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"

@@ -131,7 +131,7 @@ def load_weights(folder: Path) -> LoadedWeights:
                 **config.model.model_dump(),
                 pad_id=src_tokenizer.pad_id,
             )
-    except ValueError as error:
+    except (ValueError, RuntimeError) as error:
         raise CheckpointError(f"{folder / 'config.yaml'} describes no possible model: {error}.") from error
     _check_tensors(folder / WEIGHTS, weights, model.state_dict())
     # Copies, because the tensors that safetensors gives are the file itself: badly aligned, and gone if it is cut.
@@ -177,6 +177,7 @@ def _read_metadata(file: Path) -> dict[str, str]:
     except (SafetensorError, OSError) as error:
         raise CheckpointError(f"{file} is not a safe checkpoint (safetensors): {error}.") from error
     missing = [key for key in METADATA if key not in metadata]
+    missing += [key for key in ("step", "longest_source") if not metadata.get(key, "0").isdecimal()]
     if missing:
         raise CheckpointError(f"{file} was not published by this program: its metadata lacks {', '.join(missing)}.")
     if metadata["format_version"] != str(FORMAT_VERSION):

@@ -21,6 +21,7 @@ def test_sets_carry_the_number_of_rows_without_a_pair(tmp_path: Path) -> None:
     """What the corpus skips in a validation set must be said beside its scores."""
     for name, lines in {"train": "a\tA\n", "news": "b\tB\nc\t\n\tD\ne\tE\n", "talks": "f\tF\n"}.items():
         (tmp_path / f"{name}.tsv").write_text(lines)
+    (tmp_path / "train.tsv").unlink()  # measuring needs no training files
     (tmp_path / "config.yaml").write_text(CONFIG)
     config = load_config(tmp_path / "config.yaml")
     found = {name: (len(one.dataset), one.num_left_out) for name, one in _named_sets(config, []).items()}

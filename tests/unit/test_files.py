@@ -28,7 +28,7 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from translator.files import hold
-with hold(Path(sys.argv[1])):
+with hold(Path(sys.argv[1]), "run a"):
     print("held", flush=True)
     time.sleep(60)
 """
@@ -39,11 +39,11 @@ def test_a_second_process_is_told_who_holds_the_lock_and_a_killed_one_lets_go(tm
     other = subprocess.Popen([sys.executable, "-c", HOLD, str(lock)], stdout=subprocess.PIPE, text=True)
     assert other.stdout is not None
     assert other.stdout.readline() == "held\n"
-    with pytest.raises(TranslatorError, match=f"process {other.pid} on "), files.hold(lock):
+    with pytest.raises(TranslatorError, match=f"process {other.pid} on "), files.hold(lock, "run a"):
         pass
     other.kill()
     other.communicate()
-    with files.hold(lock):
+    with files.hold(lock, "run a"):
         pass
 
 

@@ -65,7 +65,8 @@ def make_trainer(
         "seed": 1,
         "total_steps": 12,
         "minutes": None,
-        "learning_rate": lambda step, total: 1e-3 * min(1, step / 5),
+        "warmup_steps": 0,
+        "learning_rate": lambda step, total, warmup: 1e-3 * min(1, step / 5),
         "label_smoothing": 0.1,
         "accumulate": 1,
         "validate_every": 4,
@@ -161,8 +162,8 @@ def test_resumed_equals_uninterrupted_bit_for_bit(tmp_path: Path, average: str) 
     class KilledError(Exception):
         pass
 
-    def die_at(step: int) -> Callable[[int, int | None], float]:
-        def rate(now: int, total: int | None) -> float:
+    def die_at(step: int) -> Callable[[int, int | None, int], float]:
+        def rate(now: int, total: int | None, warmup: int) -> float:
             if now == step:
                 raise KilledError
             return 1e-3 * min(1, now / 5)
@@ -192,7 +193,7 @@ def test_resumed_equals_uninterrupted_bit_for_bit(tmp_path: Path, average: str) 
 def test_a_sigterm_ends_the_step_saves_and_continues_exactly(tmp_path: Path, at: int) -> None:
     validate = scores({4: 10.0, 8: 30.0, 12: 20.0})
 
-    def rate(step: int, total: int | None) -> float:
+    def rate(step: int, total: int | None, warmup: int) -> float:
         if step == at:
             os.kill(os.getpid(), signal.SIGTERM)
         return 1e-3 * min(1, step / 5)
@@ -267,10 +268,10 @@ def test_a_poisoned_parameter_stops_the_run_and_keeps_the_good_checkpoint(tmp_pa
     trainer = make_trainer(tmp_path, total_steps=100, max_bad_steps=5)
     rate = trainer.settings.learning_rate
 
-    def poison(step: int, total: int | None) -> float:
+    def poison(step: int, total: int | None, warmup: int) -> float:
         if step == 9:
             trainer.parameters.master[5] = math.nan
-        return rate(step, total)
+        return rate(step, total, warmup)
 
     object.__setattr__(trainer.settings, "learning_rate", poison)
     with pytest.raises(TranslatorError, match="step-00000008"):

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from translator.commands.tables import table
 from translator.commands.using import DECODE_OPTIONS, find_model, given, load_model, two_files
@@ -129,23 +129,34 @@ def _named_sets(config: Config, asked: Sequence[str]) -> dict[str, NamedSet]:
     """
     from translator import corpus as corpora
 
-    corpus = corpora.prepare(config.corpus)
-    sets = {}
-    for kind, group in (("valid", corpus.valid), ("test", corpus.test)):
-        for short, dataset in group.items():
-            full = kind if short == kind else f"{kind}/{short}"
-            sets[full] = NamedSet(dataset, corpus.num_left_out(full))
-    if not sets:
+    settings = config.corpus
+    if settings.split is not None:
+        corpus = corpora.prepare(settings)  # the sets are part of the training files
+        groups: dict[str, Mapping[str, Any]] = {"valid": corpus.valid, "test": corpus.test}
+    else:
+        groups = {"valid": settings.valid or {}, "test": settings.test or {}}
+    places = {
+        (kind if name == kind else f"{kind}/{name}"): place
+        for kind, group in groups.items()
+        for name, place in group.items()
+    }
+    if not places:
         raise TranslatorError(
             "The configuration of this model has neither test nor validation sets: give two files, SOURCE REFERENCE."
         )
     chosen: dict[str, NamedSet] = {}
-    for word in asked or (["test"] if corpus.test else ["valid"]):
-        found = {name: one for name, one in sets.items() if word in (name, *name.split("/", 1))}
-        if not found:
-            raise TranslatorError(f"There is no set named {word} in the configuration; it has {', '.join(sets)}.")
-        chosen |= found
-    if not asked and not corpus.test:
+    for word in asked or (["test"] if groups["test"] else ["valid"]):
+        names = [name for name in places if word in (name, *name.split("/", 1))]
+        if not names:
+            raise TranslatorError(f"There is no set named {word} in the configuration; it has {', '.join(places)}.")
+        for name in names:
+            if settings.split is not None:
+                chosen[name] = NamedSet(places[name], corpus.num_left_out(name))
+            else:  # read alone: the training files are not needed
+                languages = {"source_language": settings.source_language, "target_language": settings.target_language}
+                result = corpora.read_pairs(places[name], **languages, key=f"corpus.{name.replace('/', '.')}")
+                chosen[name] = NamedSet(result.dataset, sum(result.skipped.values()))
+    if not asked and not groups["test"]:
         print("The configuration has no test set; the validation sets are used.", file=sys.stderr)
     return chosen
 

@@ -5,7 +5,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -129,29 +129,13 @@ def _show(value: object) -> str:
 
 def _stored_settings(home: Path, name: str) -> dict[str, Any]:
     """The stored configuration of a run as dotted keys."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
+    from translator.config import flat_settings, load_config
 
     for folder in ("runs", "weights"):
         file = home / folder / name / "config.yaml"
         if file.is_file():
-            try:
-                content = YAML(typ="safe").load(file.read_text(encoding="utf-8"))
-            except YAMLError as error:
-                raise TranslatorError(f"{file} is not YAML: {error}") from None
-            return flatten(content or {})
+            return {key: value for key, (value, _) in flat_settings(load_config(file)).items()}
     refuse_unknown_run(home, name)
-
-
-def flatten(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested mappings as one mapping with dotted keys: {"a": {"b": 1}} gives {"a.b": 1}."""
-    flat: dict[str, Any] = {}
-    for key, value in content.items():
-        if isinstance(value, Mapping) and value:
-            flat |= flatten(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = value
-    return flat
 
 
 def inspect(args: argparse.Namespace) -> int:

@@ -59,7 +59,7 @@ def _parse_stop_on(config: Config) -> StopRule | str | None:
     if way and way[0] == "valid" and len(way) == 2:  # the tag of TensorBoard, valid/SET/METRIC
         way = way[1:]
     name = way[0] if way else sets[0]
-    if name == "valid" and "valid" not in sets:
+    if name == "valid":  # valid/METRIC is the first set's, as in TensorBoard
         name = sets[0]
     if len(way) > 1 or name not in sets or not metric:
         return f"{text} names no validation set; allowed: SET/METRIC with SET one of {', '.join(sets)}"

@@ -195,8 +195,9 @@ def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, object] | None]]:
             continue
         try:
             row = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
-            reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
+        except (ValueError, RecursionError) as error:  # ValueError: an integer of thousands of digits, too
+            broken = error.msg if isinstance(error, json.JSONDecodeError) else "a number that is too long"
+            reason = "nested too deeply" if isinstance(error, RecursionError) else broken
             raise CorpusError(f"{path}, line {number}: broken JSON ({reason}); each line must be one object") from None
         if not isinstance(row, dict):
             raise CorpusError(f"{path}, line {number}: JSON, but not an object; write one object a line (JSON lines)")

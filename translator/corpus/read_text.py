@@ -14,6 +14,7 @@ from typing import BinaryIO, cast
 from translator.errors import CorpusError
 
 BLOCK_BYTES = 1 << 20
+MAX_LINE_BYTES = 64 << 20
 GZIP_MAGIC = b"\x1f\x8b"
 UTF8_BOM = b"\xef\xbb\xbf"
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")  # UTF-32's begin with the same two bytes or with zeros
@@ -34,7 +35,7 @@ def read_lines(path: Path) -> Iterator[str]:
             packed = raw.peek(2)[:2] == GZIP_MAGIC
             file = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
             num_lines = 0
-            for block in _whole_lines(file):
+            for block in _whole_lines(file, path):
                 lines = _decode(block, path, num_lines)
                 yield from lines
                 num_lines += len(lines)
@@ -44,16 +45,22 @@ def read_lines(path: Path) -> Iterator[str]:
         raise CorpusError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
-def _whole_lines(file: BinaryIO) -> Iterator[bytes]:
+def _whole_lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
     """The file in blocks that end with a line (the last one may lack its LF)."""
     pieces: list[bytes] = []
+    num_lines = 0
     while block := file.read(BLOCK_BYTES):
         cut = block.rfind(b"\n") + 1
         if cut:
             yield b"".join([*pieces, block[:cut]])
+            num_lines += block.count(b"\n")
             pieces = []
         if cut < len(block):
             pieces.append(block[cut:])
+        if len(pieces) * BLOCK_BYTES > MAX_LINE_BYTES:  # a few kilobytes of gzip can hold a line of gigabytes
+            raise CorpusError(
+                f"{path}, line {num_lines + 1}: longer than {MAX_LINE_BYTES >> 20} MB; this is no file of sentences"
+            )
     if pieces:
         yield b"".join(pieces)
 
