@@ -95,11 +95,11 @@ def copy(trained: Path, tmp_path: Path) -> Path:
 
 
 def files(folder: Path) -> dict[str, tuple[int, str]]:
-    """Time and content of every file."""
+    """Time and content of every file; locks are no part of a run."""
     return {
         str(file.relative_to(folder)): (file.stat().st_mtime_ns, hashlib.sha256(file.read_bytes()).hexdigest())
         for file in sorted(folder.rglob("*"))
-        if file.is_file()
+        if file.is_file() and file.suffix != ".lock"
     }
 
 

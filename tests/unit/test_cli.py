@@ -200,6 +200,9 @@ def test_two_files_are_refused() -> None:
 # --- runs
 
 
+CORPUS = "corpus: {source_language: en, target_language: it, train: /pairs.tsv}\n"
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """Three runs: one finished, one of which only the stored configuration is left whole, one just begun."""
@@ -219,10 +222,10 @@ def home(tmp_path: Path) -> Path:
     (tmp_path / "runs" / "second").mkdir()
     (tmp_path / "runs" / "second" / "state.json").write_text('{"state"')
     (tmp_path / "runs" / "README.md").write_text("not a run")
-    (tmp_path / "runs" / "first" / "config.yaml").write_text("name: first\nseed: 1\nmodel: {d_model: 64, norm: pre}\n")
+    (tmp_path / "runs" / "first" / "config.yaml").write_text(CORPUS + "name: first\nmodel: {d_model: 64}\n")
     (tmp_path / "weights" / "second").mkdir(parents=True)
     (tmp_path / "weights" / "second" / "config.yaml").write_text(
-        "name: second\nseed: 1\nmodel: {d_model: 32, norm: pre}\ncorpus: {target_language: no}\n"
+        CORPUS.replace("it", "no") + "name: second\nmodel: {d_model: 32}\n"
     )
     return tmp_path
 
@@ -269,8 +272,8 @@ def test_a_run_whose_process_is_gone_was_interrupted(tmp_path: Path, alive: bool
 def test_runs_are_compared_by_the_settings_that_differ(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["runs", "first", "second", "--json", "--home", str(home)]) == 0
     assert json.loads(capsys.readouterr().out) == {
+        "corpus.target_language": {"first": "it", "second": "no"},
         "model.d_model": {"first": 64, "second": 32},
-        "corpus.target_language": {"first": None, "second": "no"},
     }
     assert cli.main(["runs", "first", "second", "--home", str(home)]) == 0
     table = [line.split() for line in capsys.readouterr().out.splitlines()]

@@ -109,7 +109,7 @@ def test_a_config_made_by_hand_is_checked_too(write_config: WriteConfig) -> None
         ("{news: n.tsv, talks: t.tsv}", "cer", StopRule("news", "cer", "min")),
         ("{news: n.tsv, talks: t.tsv}", "talks/chrf", StopRule("talks", "chrf", "max")),
         ("{news: n.tsv, talks: t.tsv}", "valid/talks/loss", StopRule("talks", "loss", "min")),
-        ("{news: n.tsv, valid: v.tsv}", "valid/wer", StopRule("valid", "wer", "min")),
+        ("{news: n.tsv, valid: v.tsv}", "valid/wer", StopRule("news", "wer", "min")),
         ("null", "valid/bleu", None),
         ("v.tsv", "null", None),
     ],

@@ -134,7 +134,8 @@ def _stored_settings(home: Path, name: str) -> dict[str, Any]:
     for folder in ("runs", "weights"):
         file = home / folder / name / "config.yaml"
         if file.is_file():
-            return {key: value for key, (value, _) in flat_settings(load_config(file)).items()}
+            settings = flat_settings(load_config(file)).items()
+            return {key: str(value) if isinstance(value, Path) else value for key, (value, _) in settings}
     refuse_unknown_run(home, name)
 
 
