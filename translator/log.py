@@ -16,7 +16,8 @@ from tqdm import tqdm
 from translator.files import write_atomic
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    import numpy as np
+    from numpy.typing import NDArray
     from torch.utils.tensorboard import SummaryWriter
 
 EVENTS = "events.out.tfevents."
@@ -75,9 +76,9 @@ class RunLog:
         """A text for TensorBoard."""
         self.tensorboard.add_text(tag, markdown, step)
 
-    def figure(self, step: int, tag: str, figure: "Figure") -> None:
-        """A picture for TensorBoard."""
-        self.tensorboard.add_figure(tag, figure, step)
+    def picture(self, step: int, tag: str, image: "NDArray[np.uint8]") -> None:
+        """A picture (height, width, 3) for TensorBoard."""
+        self.tensorboard.add_image(tag, image, step, dataformats="HWC")
 
     def save_text(self, name: str, content: str) -> None:
         """A file in the run's folder (hypotheses, resolved config, reports)."""

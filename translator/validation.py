@@ -11,7 +11,7 @@ from torch import Tensor
 from translator.encode import Encoded
 from translator.evaluate import Evaluation, evaluate_set
 from translator.log import RunLog
-from translator.pictures import attention_picture
+from translator.pictures import attention_picture, image_of
 from translator.translate import Translator
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Validator:
                 [*tgt_tokenizer.tokens(target), "<eos>"],
                 title=f"cross-attention, last layer, mean of heads, step {step}",
             )
-            self.log.figure(step, f"valid/attention/{number}", figure)
+            self.log.picture(step, f"valid/attention/{number}", image_of(figure))
             if number == NUM_PICTURES:
                 return
 
