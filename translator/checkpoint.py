@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A verified checkpoint. `tensors` maps a part ("model", "optimizer", "average") to its tensors by name."""
+    """A verified checkpoint. `tensors` maps a part ("model", "optimizer", "average.ema") to its tensors by name."""
 
     folder: Path
     step: int

@@ -20,17 +20,6 @@ from unicodedata import normalize
 
 _WITHOUT_SPACES = {"th", "tha", "lo", "lao", "km", "khm", "my", "mya", "bo", "bod", "ja", "jpn"}
 _CHINESE = {"zh", "zho", "cmn", "yue", "wuu", "lzh"}
-_DIRECTIONS = {
-    "bleu": True,
-    "bleu_effective_order": True,
-    "chrf": True,
-    "accuracy": True,
-    "loss": False,
-    "perplexity": False,
-    "cer": False,
-    "wer": False,
-    "ter": False,
-}
 
 
 @dataclass(frozen=True)
@@ -39,19 +28,6 @@ class SignedScore:
 
     value: float
     signature: str
-
-
-def higher_is_better(name: str) -> bool:
-    """Whether a larger value of a metric is a better one; `name` may carry its set (`valid/bleu`).
-
-    Raises:
-        ValueError: the metric is not known, so its direction must be given.
-    """
-    try:
-        return _DIRECTIONS[name.rsplit("/", 1)[-1]]
-    except KeyError:
-        known = ", ".join(sorted(_DIRECTIONS))
-        raise ValueError(f"metric {name!r} is not known (known: {known})") from None
 
 
 def bleu_tokenizer(target_language: str) -> str:

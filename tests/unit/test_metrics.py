@@ -14,7 +14,6 @@ from translator.metrics import (
     bleu_tokenizer,
     corpus_metrics,
     edit_distance,
-    higher_is_better,
     metric_notes,
     metric_settings,
     sacrebleu_metrics,
@@ -196,20 +195,6 @@ def test_edit_distance_of_random_strings_is_that_of_the_table() -> None:
             for j, other in enumerate(second):
                 row.append(min(previous[j + 1] + 1, row[j] + 1, previous[j] + (letter != other)))
         assert edit_distance(first, second) == row[-1]
-
-
-@pytest.mark.parametrize(
-    ("name", "higher"),
-    [("bleu", True), ("valid/chrf", True), ("valid/hand/accuracy", True), ("loss", False), ("valid/cer", False),
-     ("wer", False), ("ter", False), ("valid/perplexity", False)],
-)  # fmt: skip
-def test_direction_of_a_metric(name: str, higher: bool) -> None:
-    assert higher_is_better(name) is higher
-
-
-def test_direction_of_an_unknown_metric_must_be_given() -> None:
-    with pytest.raises(ValueError, match=r"'valid/comet' is not known .*bleu"):
-        higher_is_better("valid/comet")
 
 
 @pytest.mark.parametrize(
