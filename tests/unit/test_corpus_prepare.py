@@ -55,6 +55,7 @@ class Settings:
     filters: Filters = field(default_factory=Filters)
     source_language: str = "en"
     target_language: str = "de"
+    markup: str = "keep"
 
 
 Write = Callable[[str, Texts], Path]

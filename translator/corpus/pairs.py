@@ -24,7 +24,7 @@ from translator.corpus.read_tables import Row, Unusable
 from translator.errors import CorpusError
 from translator.files import cache_folder, sha256_file, write_atomic
 
-TABLE_VERSION = 1
+TABLE_VERSION = 2
 """Part of every cache key: raise it when reading or hashing changes."""
 
 SCHEMA = pa.schema([("source", pa.string()), ("target", pa.string())])
@@ -88,51 +88,75 @@ def join(parts: list[Pairs]) -> Pairs:
     if len(parts) == 1:
         return parts[0]
     rows = np.concatenate([part.rows for part in parts])
-    rows["origin"] = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    firsts = np.cumsum([0, *(len(part.origins) for part in parts[:-1])])
+    rows["origin"] += np.repeat(firsts, [len(part) for part in parts]).astype(rows["origin"].dtype)
     table = datasets.concatenate_datasets([part.dataset for part in parts])
-    return Pairs(table, rows, tuple(part.origins[0] for part in parts))
+    return Pairs(table, rows, tuple(origin for part in parts for origin in part.origins))
 
 
 @dataclass
 class Tally:
-    """Rows read, and rows skipped by reason with a few line numbers each."""
+    """Rows read, and rows skipped by reason with a few line numbers each.
+
+    Attributes:
+        parts: names of the files inside the input, such as an archive's; one "" where the input is one file.
+        lines: of each reason, line numbers.
+        places: of each reason, the number of the part that each of these lines is in.
+    """
 
     num_rows: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
     lines: dict[str, list[int]] = field(default_factory=dict)
+    places: dict[str, list[int]] = field(default_factory=dict)
     num_folded: int = 0
+    parts: list[str] = field(default_factory=list)
 
     def skip(self, reason: str, line: int) -> None:
-        """Count a row that holds no pair."""
+        """Count a row of the newest part that holds no pair."""
         self.skipped[reason] = self.skipped.get(reason, 0) + 1
         lines = self.lines.setdefault(reason, [])
         if len(lines) < NUM_EXAMPLES:
             lines.append(line)
+            self.places.setdefault(reason, []).append(len(self.parts) - 1)
+
+
+Part = tuple[str, Iterator[Row]]
+"""A file of an input with several ("" for the only one), and its rows."""
 
 
 def store(identity: Mapping[str, Any], name: str, rows: Callable[[], Iterator[Row]]) -> tuple[Pairs, Tally]:
-    """Read `rows` into a table in the cache, or find the one that an earlier run made of this `identity`.
+    """`store_parts` of an input that is one file."""
+    return store_parts(identity, name, lambda: iter([("", rows())]))
+
+
+def store_parts(identity: Mapping[str, Any], name: str, parts: Callable[[], Iterator[Part]]) -> tuple[Pairs, Tally]:
+    """Read `parts` into a table in the cache, or find the one that an earlier run made of this `identity`.
 
     Args:
         identity: what decides the content, made of JSON values; with the same identity nothing is read again.
         name: how messages call the input.
-        rows: begins to read.
+        parts: begins to read; each part is read to its end before the next is asked for.
     """
 
     def build(folder: Path) -> dict[str, Any]:
         tally = Tally()
         with pa.ipc.new_stream(str(folder / "pairs.arrow"), SCHEMA) as writer:
-            parts = [np.empty(0, dtype=ROW)]
-            for sources, targets, numbers in _usable_batches(rows(), tally):
-                writer.write_batch(pa.record_batch([pa.array(sources), pa.array(targets)], schema=SCHEMA))
-                parts.append(numbers)
-        np.save(folder / "rows.npy", np.concatenate(parts))
+            stored = [np.empty(0, dtype=ROW)]
+            for number, (part, rows) in enumerate(parts()):
+                tally.parts.append(part)
+                for sources, targets, numbers in _usable_batches(rows, tally):
+                    writer.write_batch(pa.record_batch([pa.array(sources), pa.array(targets)], schema=SCHEMA))
+                    numbers["origin"] = number
+                    stored.append(numbers)
+        np.save(folder / "rows.npy", np.concatenate(stored))
         return vars(tally)
 
     folder, info = _cached(_key(["read", dict(identity)]), build)
     try:
         numbers = np.load(folder / "rows.npy", mmap_mode="r", allow_pickle=False)
-        return Pairs(_open_table(folder), numbers, (name,)), Tally(**info)
+        tally = Tally(**info)
+        origins = tuple(f"{name}: {part}" if part else name for part in tally.parts) or (name,)
+        return Pairs(_open_table(folder), numbers, origins), tally
     except (ValueError, TypeError) as error:  # right checksums, yet not what this module writes
         raise CorpusError(f"{folder} is not a table of the cache ({error}); delete the folder") from error
 

@@ -39,6 +39,8 @@ class CorpusSettings(Protocol):
     @property
     def target_language(self) -> str: ...
     @property
+    def markup(self) -> str: ...
+    @property
     def train(self) -> Any: ...
     @property
     def valid(self) -> Any: ...
@@ -135,7 +137,11 @@ def _read(files: Any, name: str, settings: CorpusSettings, report: CorpusReport)
     for number, place in enumerate(files if listed else [files]):
         key = f"corpus.{name.replace('/', '.')}" + (f"[{number}]" if listed else "")
         result = read_pairs(
-            place, source_language=settings.source_language, target_language=settings.target_language, key=key
+            place,
+            source_language=settings.source_language,
+            target_language=settings.target_language,
+            key=key,
+            markup=settings.markup,
         )
         parts.append(result.pairs)
         report.notes += result.notes

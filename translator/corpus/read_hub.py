@@ -1,20 +1,13 @@
 """Rows of `datasets` data sets: hub ids, and local folders in the layout of the hub or of `save_to_disk`."""
 
-import re
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 
 import datasets
 
-from translator.corpus.read_tables import Row, TableOptions, pick_columns
+from translator.corpus.read_tables import NAMING_ROWS, Row, TableOptions, pick_columns
 from translator.errors import CorpusError
-
-SPLIT_WORDS = (
-    {"train", "training"},
-    {"validation", "valid", "val", "dev"},
-    {"test", "testing", "eval", "evaluation"},
-)
-"""Words in file names that mean the same split, as `datasets` reads them."""
 
 NO_ANSWER = {"ConnectionError", "TransportError", "TimeoutError", "LocalEntryNotFoundError"}
 """Classes of errors, with all that inherit from them, that mean that the hub gave no answer."""
@@ -26,13 +19,53 @@ def load_hub(hub: str, *, subset: str | None, split: str, revision: str | None) 
     Raises:
         CorpusError: it does not exist, cannot be reached, or has no such subset or split.
     """
-    place = f"hub data set {hub}" + (f" ({subset})" if subset else "")
+    place = _place(hub, subset)
     try:
         found = datasets.load_dataset(hub, subset, split=split, revision=revision)
     # The library raises a dozen unrelated classes here; each means that the user cannot have the data.
     except Exception as error:
         raise CorpusError(f"{place} cannot be loaded: {_reason(error)}") from error
     return _one_split(found, place)
+
+
+def _place(hub: str, subset: str | None) -> str:
+    return f"hub data set {hub}" + (f" ({subset})" if subset else "")
+
+
+def hub_commit(hub: str, revision: str | None) -> str:
+    """The commit that a revision of a hub data set means now (by default its newest): what decides its content.
+
+    Raises:
+        CorpusError: it does not exist, or the hub cannot be reached.
+    """
+    from huggingface_hub import HfApi
+
+    try:
+        return str(HfApi().dataset_info(hub, revision=revision).sha)
+    except Exception as error:  # as above
+        raise CorpusError(f"{_place(hub, None)} cannot be streamed: {_reason(error)}") from error
+
+
+def stream_hub(
+    hub: str, options: TableOptions, *, subset: str | None, split: str, commit: str
+) -> Iterator[Row]:
+    """Rows of a split of a hub data set as they come over the network; no copy of the files stays on this machine.
+
+    Raises:
+        CorpusError: it cannot be read, or has no two columns that can be source and target.
+    """
+    place = _place(hub, subset)
+    try:
+        found = datasets.load_dataset(hub, subset, split=split, revision=commit, streaming=True)
+        rows = iter(found)
+        head = list(islice(rows, NAMING_ROWS))
+        pick = pick_columns(place, head, options)
+        for number, row in enumerate(chain(head, rows), start=1):
+            yield number, *pick(row)
+    except CorpusError:
+        raise
+    except Exception as error:  # as above
+        raise CorpusError(f"{place} cannot be streamed: {_reason(error)}") from error
 
 
 def _reason(error: Exception) -> str:
@@ -94,29 +127,6 @@ def _sentence(error: Exception) -> str:
     chosen = cause if isinstance(error, datasets.exceptions.DatasetGenerationError) else error
     lines = str(chosen).strip().splitlines()
     return lines[0].rstrip(".") if lines else type(chosen).__name__
-
-
-def table_files(folder: Path, endings: tuple[str, ...], split: str) -> list[Path]:
-    """The TSV, CSV and JSON files of a split in a folder; empty where `datasets` has to read it.
-
-    Such files are read by our own readers, since those of `datasets` take "NA" for nothing and "007" for 7.
-    """
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
-    tables = [path for path in files if path.name.lower().endswith(endings)]
-    own_layout = any(path.suffix in {".parquet", ".arrow"} or path.name == "state.json" for path in files)
-    if own_layout or not tables:
-        return []
-    group = next((words for words in SPLIT_WORDS if split in words), {split})
-    words = {path: _words(path.relative_to(folder)) for path in tables}
-    named = [path for path in tables if words[path] & group]
-    if named or split != "train":
-        return named
-    # Files that name no split at all are the training set.
-    return [path for path in tables if not words[path] & set().union(*SPLIT_WORDS)]
-
-
-def _words(path: Path) -> set[str]:
-    return set(re.findall(r"[a-z]+", str(path).lower()))
 
 
 def rows_of_dataset(dataset: datasets.Dataset, place: str, options: TableOptions) -> Iterator[Row]:
