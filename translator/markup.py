@@ -79,7 +79,7 @@ def unmask(text: str, table: Sequence[str]) -> str:
     return re.sub(_OWN, restore, text)
 
 
-def number(source: Sentence, target: Sentence) -> tuple[str, str]:
+def mask_pair(source: Sentence, target: Sentence) -> tuple[str, str]:
     """Both sides with placeholders. The source is as `mask` gives it; codes of the target alone come after its own."""
     sources, targets = _pieces(source), _pieces(target)
     table = _table(_codes(sources))
@@ -99,7 +99,7 @@ def remove(source: Sentence, target: Sentence) -> tuple[str, str]:
 def apply(mode: str, source: Sentence, target: Sentence) -> tuple[str, str]:
     """A pair as one of `MODES` wants it."""
     if mode == "number":
-        return number(source, target)
+        return mask_pair(source, target)
     if mode == "remove":
         return remove(source, target)
     return plain(source), plain(target)

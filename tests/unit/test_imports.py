@@ -25,7 +25,8 @@ TABLE: dict[str, set[str]] = {
     "metrics": ALONE,
     "config": BASE,
     "device": BASE,
-    "corpus": BASE | {"starter"},
+    "markup": ALONE,
+    "corpus": BASE | {"markup", "starter"},
     "tokenizer": BASE,
     "encode": BASE | {"corpus", "subword_sampling", "tokenizer"},
     "batches": BASE | {"encode"},
@@ -34,7 +35,7 @@ TABLE: dict[str, set[str]] = {
     "lines": ALONE,
     "decode": BASE | {"batches", "config", "model", "search", "tokenizer"},
     "weights": BASE | {"checkpoint", "config", "model", "tokenizer"},
-    "translate": BASE | {"config", "decode", "device", "lines", "model", "search", "tokenizer", "weights"},
+    "translate": BASE | {"config", "decode", "device", "lines", "markup", "model", "search", "tokenizer", "weights"},
     "evaluate": BASE | {"batches", "decode", "encode", "loss", "metrics", "model", "tokenizer", "translate"},
     "log": BASE,
     "starter": ALONE,
@@ -123,7 +124,8 @@ def test_nothing_heavy_is_loaded_before_a_command_runs(file: Path) -> None:
 
 def test_every_library_that_is_imported_is_declared_and_used() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    names = {requirement.split(">")[0] for requirement in project["dependencies"]}
+    extras = [extra for name, extra in project["optional-dependencies"].items() if name != "dev"]
+    names = {requirement.split(">")[0] for part in (project["dependencies"], *extras) for requirement in part}
     declared = {name.replace("-", "_").removesuffix(".yaml") for name in names}
     tops = {name.split(".")[0] for file in FILES for _, name in imports(file)}
     used = tops - set(sys.stdlib_module_names) - {"translator", "pydantic_core"}  # the latter is pydantic's own

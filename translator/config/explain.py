@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from translator.config.base import NAME_PATTERN, WORD_PATTERN
+from translator.config.base import NAME_PATTERN, WORD_PATTERN, Text
 from translator.config.data import Files
 from translator.config.fields import Config
 from translator.config.keys import dotted, section_of
@@ -38,6 +38,8 @@ def _words(annotation: Any, limits: list[Any]) -> list[str]:
         return ["two numbers in brackets"]
     if origin is dict:
         return [*_words(Files, []), "a map of names to such files"]
+    if origin is list and arguments == (Text,):
+        return ["a list of texts"]
     if origin is list:
         return [*_words(Files, []), "a list of such files"]
     if annotation is Files:

@@ -2,7 +2,7 @@
 
 import re
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +33,8 @@ FORMATS = {
     ".tzst": "archive",
 }
 """Endings of names -> formats; each may be followed by one of `packing.ENDINGS`."""
+
+DOCUMENTS = frozenset({"tmx", "xliff", "po", "mo"})
 
 SPLIT_WORDS = (
     {"train", "training"},
@@ -119,16 +121,20 @@ def pairs_of_files(files: Iterable[tuple[str, File]], languages: tuple[str, str]
 
     Of text files, `en.txt` and `it.txt` belong together, `train.en` and `train.it`, `a/news-en.txt.gz` and
     `a/news-it.txt.gz`, `en/1.txt` and `it/1.txt`. Where names hold words for splits, only those of `split` are taken;
-    names without such a word are for training. None takes all.
+    where none names training, those without such a word are for it. None takes all.
     """
     named = dict(files)
-    found = [Found(name, form, (file,)) for name, file in named.items() if (form := ending_format(name)) not in (None, "archive")]
+    found = [
+        Found(name, form, (file,))
+        for name, file in named.items()
+        if (form := ending_format(name)) not in (None, "archive")
+    ]
     keys = [{key: name for name in named if (key := _language_key(name, language))} for language in languages]
     found += [
         Found(f"{keys[0][key]} and {keys[1][key]}", "text", (named[keys[0][key]], named[keys[1][key]]))
         for key in keys[0].keys() & keys[1].keys()
     ]
-    return _of_split(sorted(found, key=lambda one: one.name), split)
+    return _of_split(sorted(found, key=lambda one: one.name), split, languages)
 
 
 def _language_key(name: str, language: str) -> str | None:
@@ -151,16 +157,27 @@ def fold_path(name: str) -> list[str]:
     return name.casefold().replace("_", "-").split("/")
 
 
-def _of_split(found: Sequence[Found], split: str | None) -> list[Found]:
+def _of_split(found: Sequence[Found], split: str | None, languages: Collection[str]) -> list[Found]:
     if split is None:
         return list(found)
     group = next((words for words in SPLIT_WORDS if split in words), {split})
-    words = {one.name: set(re.findall(r"[a-z]+", one.name.lower())) for one in found}
+    words = {one.name: _words(one, languages) for one in found}
     chosen = [one for one in found if words[one.name] & group]
     if chosen or split != "train":
         return chosen
     # Files that name no split at all are the training set.
     return [one for one in found if not words[one.name] & set().union(*SPLIT_WORDS)]
+
+
+def _words(found: Found, languages: Collection[str]) -> set[str]:
+    """Words in the name that may tell a split. Documents have names of their own, such as valid-checker.md.xlf, so
+    that the name of one must hold nothing else.
+    """
+    if found.format not in DOCUMENTS:
+        return set(re.findall(r"[a-z]+", found.name.lower()))
+    stem = Path(_without_packing(found.name)).stem
+    words = set(re.findall(r"[a-z]+", stem.lower())) - {fold(language) for language in languages} - {"of"}
+    return words if len(words) == 1 else set()
 
 
 def names_in(folder: Path) -> list[tuple[str, File]]:

@@ -9,7 +9,6 @@ import fnmatch
 import gzip
 import io
 import lzma
-import shutil
 import tarfile
 import tempfile
 import zipfile
@@ -73,7 +72,7 @@ def opened(file: File) -> Iterator[Bytes]:
     kind = "packed"
     try:
         with ExitStack() as stack:
-            raw = stack.enter_context(cast(io.BufferedReader, file.open("rb") if isinstance(file, Path) else _buffered(file)))
+            raw = stack.enter_context(file.open("rb") if isinstance(file, Path) else _buffered(file))
             size = file.stat().st_size if isinstance(file, Path) else file.size
             kind = _packing(raw.peek(10)[:10])
             unpacked = stack.enter_context(_unpack(raw, kind)) if kind else raw
@@ -95,6 +94,12 @@ def _buffered(member: Member) -> io.BufferedReader:
 def _packing(head: bytes) -> str:
     kind = next((kind for magic, kind in MAGICS.items() if head.startswith(magic)), "")
     return "" if kind == "bzip2" and head[4:] != b"1AY&SY" else kind  # else text may begin so
+
+
+def is_packed(path: Path) -> bool:
+    """Whether a file on disk is packed by itself (archives such as zip are not meant)."""
+    with path.open("rb") as file:
+        return bool(_packing(file.read(10)))
 
 
 def _unpack(raw: io.BufferedReader, kind: str) -> BinaryIO:
@@ -136,14 +141,11 @@ def read_head(file: File, size: int = HEAD_BYTES) -> bytes:
 
 @contextmanager
 def whole(file: File) -> Iterator[Path]:
-    """The file unpacked on disk, for readers that need it so: itself, or a temporary copy that is removed afterwards."""
-    with ExitStack() as stack:
-        if isinstance(file, Path):
-            with file.open("rb") as raw:
-                if not _packing(raw.read(10)):
-                    yield file
-                    return
-        copy = stack.enter_context(tempfile.NamedTemporaryFile(prefix="translator-"))  # noqa: SIM115
+    """The file unpacked on disk, for readers that need it so: itself, or a temporary copy that is removed."""
+    if isinstance(file, Path) and not is_packed(file):
+        yield file
+        return
+    with tempfile.NamedTemporaryFile(prefix="translator-") as copy:
         with opened(file) as opening:
             while block := opening.read(BLOCK_BYTES):
                 copy.write(block)
@@ -178,15 +180,14 @@ def _zip_member(path: Path, opening: zipfile.ZipFile, info: zipfile.ZipInfo) -> 
 
 def _tar_members(path: Path, stack: ExitStack) -> list[Member]:
     """Members of a tar. A packed one is unpacked into a nameless temporary file, so that two can be read at a time."""
-    with path.open("rb") as raw:
-        packed = bool(_packing(raw.read(10)))
-    file: BinaryIO = stack.enter_context(tempfile.TemporaryFile() if packed else path.open("rb"))  # type: ignore[arg-type]
+    packed = is_packed(path)
+    file = cast(BinaryIO, stack.enter_context(tempfile.TemporaryFile() if packed else path.open("rb")))  # noqa: SIM115
     if packed:
         with opened(path) as unpacked:
             while block := unpacked.read(BLOCK_BYTES):
                 file.write(block)
         file.seek(0)
-    opening = stack.enter_context(tarfile.open(fileobj=file, mode="r:"))
+    opening = stack.enter_context(tarfile.open(fileobj=file, mode="r:"))  # noqa: SIM115
 
     def open_raw(info: tarfile.TarInfo) -> BinaryIO:
         found = opening.extractfile(info)

@@ -83,7 +83,7 @@ def _form_of_one(plural_forms: str) -> int | None:
     formula = re.search(r"plural\s*=\s*([^;\n]{1,500})", plural_forms)
     if not formula:
         return None
-    compile_formula: Callable[[str], Callable[[int], int]] = gettext.c2py  # type: ignore[attr-defined]
+    compile_formula: Callable[[str], Callable[[int], int]] = gettext.c2py
     try:
         return compile_formula(formula[1])(1)
     except (ValueError, RecursionError, ZeroDivisionError, OverflowError):

@@ -46,9 +46,7 @@ def hub_commit(hub: str, revision: str | None) -> str:
         raise CorpusError(f"{_place(hub, None)} cannot be streamed: {_reason(error)}") from error
 
 
-def stream_hub(
-    hub: str, options: TableOptions, *, subset: str | None, split: str, commit: str
-) -> Iterator[Row]:
+def stream_hub(hub: str, options: TableOptions, *, subset: str | None, split: str, commit: str) -> Iterator[Row]:
     """Rows of a split of a hub data set as they come over the network; no copy of the files stays on this machine.
 
     Raises:
