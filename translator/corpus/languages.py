@@ -1,13 +1,16 @@
 """Codes of languages as files write them: in any case, with `-` or `_`, with or without a region."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 
+@lru_cache(maxsize=1024)
 def fold(code: str) -> str:
     """One spelling for codes that mean the same: `en_US` and `EN-us` become `en-us`, `de_DE.UTF-8` `de-de`."""
     return code.strip().partition(".")[0].casefold().replace("_", "-").replace("@", "-")
 
 
+@lru_cache(maxsize=1024)
 def likeness(wanted: str, found: str) -> int | None:
     """How well a code in a file fits the one that is wanted: 0 the same, 1 more special, 2 more general; None: another.
 

@@ -31,7 +31,7 @@ HEAD_BYTES = 4096
 BLOCK_BYTES = 1 << 20
 
 FREE_BYTES = 256 << 20
-MOST_TIMES = 250
+MOST_TIMES = 100
 """What unpacks to more than `FREE_BYTES` may not be over `MOST_TIMES` its packed size: text shrinks 3 to 20 times."""
 
 MAX_WHOLE_BYTES = 512 << 20

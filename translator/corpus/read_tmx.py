@@ -10,7 +10,7 @@ from translator.corpus.read_xml import XML_LANGUAGE, child, local_name, sentence
 
 
 def read_tmx(file: File, options: ReadOptions) -> Iterator[Row]:
-    """The pair of each unit (`tu`) that has a variant in both languages; lines are those where units end to begin.
+    """The pair of each unit (`tu`) that has a variant in both languages; the line is that of its start tag.
 
     A memory can hold many languages, in any order and either direction. Of several variants that fit a language
     (en-US and en-GB for en), the exact one is taken, then that of the header's `srclang`, then the first.

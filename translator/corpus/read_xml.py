@@ -62,8 +62,14 @@ def units(file: File, root: str, names: Collection[str]) -> Iterator[Any]:
         for _, unit in parser.read_events():
             yield unit
     except etree.XMLSyntaxError as error:
-        line = f", line {error.lineno}" if error.lineno else ""
-        raise CorpusError(f"{file}{line}: broken XML ({error.msg or 'the file is empty'})") from None
+        raise CorpusError(_broken(file, error, list(parser.feed_error_log))) from None
+
+
+def _broken(file: File, error: Any, log: list[Any]) -> str:
+    """The parser's own words, from its log where the error itself says only that there is no document."""
+    line, message = (log[0].line, log[0].message) if log and not error.lineno else (error.lineno, error.msg or "")
+    reason = re.sub(r", line \d+, column \d+$", "", message)
+    return f"{file}, line {line}: broken XML ({reason})" if line else f"{file}: broken XML ({reason or 'no document'})"
 
 
 def _etree() -> Any:
@@ -93,7 +99,8 @@ def _forget(unit: Any) -> None:
 
 def local_name(element: Any) -> str:
     """The name without its namespace; "" for what is no element."""
-    return str(element.tag).rpartition("}")[2] if isinstance(element.tag, str) else ""
+    tag = element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 def child(element: Any, name: str) -> Any:
@@ -112,6 +119,8 @@ def sentence(file: File, element: Any, data: Mapping[str, str] | None = None) ->
     Raises:
         CorpusError: an entity that the document itself declares.
     """
+    if not len(element):
+        return _unfolded(element.text or "").strip()
     reader = _SentenceReader(file, data or {})
     reader.walk(element)
     pieces = _trimmed(reader.pieces)
@@ -134,7 +143,7 @@ class _SentenceReader:
 
     def _text(self, text: str | None) -> None:
         if text:
-            self.pieces.append(re.sub(r"[ \t]*\n\s*", " ", text) if "\n" in text else text)
+            self.pieces.append(_unfolded(text))
 
     def _inline(self, element: Any) -> None:
         name = local_name(element)
@@ -158,8 +167,14 @@ class _SentenceReader:
         self.pieces.append(Code(text or tag))
 
 
+def _unfolded(text: str) -> str:
+    return re.sub(r"[ \t]*\n\s*", " ", text) if "\n" in text else text
+
+
 def _held(file: File, element: Any) -> str:
     """All text in an element that holds a code, its sub-flows included."""
+    if not len(element):
+        return str(element.text or "")
     for inner in element.iter():
         if not local_name(inner):
             _refuse_entity(file, inner)
