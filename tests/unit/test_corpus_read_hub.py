@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from huggingface_hub.errors import LocalEntryNotFoundError
 
-from translator.corpus import read_pairs
+from translator.corpus import read, read_pairs
 from translator.errors import CorpusError
 
 FEATURES = datasets.Features(
@@ -140,3 +140,28 @@ def test_columns_that_are_no_pair_are_listed(tmp_path: Path) -> None:
     datasets.Dataset.from_dict({"text": ["a"], "label": [1]}).save_to_disk(str(tmp_path / "saved"))
     with pytest.raises(CorpusError, match="has no columns it and en, only 'text', 'label'"):
         read_it_en(tmp_path / "saved")
+
+
+def test_a_streamed_data_set_is_pinned_to_a_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def load_dataset(*args: object, **options: Any) -> datasets.IterableDataset:
+        asked.append({"args": args, **options})
+        return table().to_iterable_dataset()
+
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    monkeypatch.setattr(read, "hub_commit", lambda hub, revision: f"commit of {revision}")
+    files = {"hub": "Someone/tiny_pairs", "subset": "en-it", "revision": "v1", "streaming": True}
+    assert read_it_en(files) == read_it_en(files) == EXPECTED  # the second time from our own cache
+    assert asked == [
+        {"args": ("Someone/tiny_pairs", "en-it"), "split": "train", "revision": "commit of v1", "streaming": True}
+    ]
+
+
+def test_a_stream_that_breaks_ends_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object, **options: object) -> None:
+        raise ConnectError("[Errno 111] Connection refused")
+
+    monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", refuse)
+    with pytest.raises(CorpusError, match=r"Someone/tiny_pairs cannot be streamed: the hub cannot be reached"):
+        read_it_en({"hub": "Someone/tiny_pairs", "streaming": True})

@@ -29,8 +29,13 @@ def test_what_is_no_code_stays(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "mark", "bare"),
-    [("_File", "_", "File"), ("E&xit", "&", "Exit"), ("~Datei", "~", "Datei"), ("ファイル(_F)", "_", "ファイル(F)"),
-     ("Ö_ffnen", "_", "Öffnen")],  # fmt: skip
+    [
+        ("_File", "_", "File"),
+        ("E&xit", "&", "Exit"),
+        ("~Datei", "~", "Datei"),
+        ("ファイル(_F)", "_", "ファイル(F)"),
+        ("Ö_ffnen", "_", "Öffnen"),
+    ],  # fmt: skip
 )
 def test_accelerators(text: str, mark: str, bare: str) -> None:
     assert mask(text)[1] == (mark,)
@@ -38,7 +43,9 @@ def test_accelerators(text: str, mark: str, bare: str) -> None:
     assert remove(text, "no key") == (text, "no key")
 
 
-texts = st.lists(st.one_of(st.sampled_from([*CODES, *NO_CODES, "_F", *map(placeholder, (1, 2, 9))]), st.text(max_size=5)))
+texts = st.lists(
+    st.one_of(st.sampled_from([*CODES, *NO_CODES, "_F", *map(placeholder, (1, 2, 9))]), st.text(max_size=5))
+)
 
 
 @given(texts.map("".join))

@@ -3,6 +3,7 @@
 import datetime
 import zipfile
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from translator.corpus.packing import File, whole
@@ -65,7 +66,8 @@ def _records(sheet: Any, *, from_a: bool) -> Iterator[tuple[int, list[str]]]:
         return
     first_row, first_column = sheet.start
     lead = [""] * first_column if from_a else []
-    for number, cells in enumerate(sheet.iter_rows(), start=first_row + 1):
+    # The library begins with the first row of the sheet, yet with the first column that is used.
+    for number, cells in islice(enumerate(sheet.iter_rows(), start=1), first_row, None):
         texts = [_text(cell) for cell in cells]
         yield number, lead + texts if any(texts) else []
 
