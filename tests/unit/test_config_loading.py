@@ -241,8 +241,8 @@ def test_settings_of_formats(write_config: WriteConfig) -> None:
     assert (place.states, place.markup, place.format) == (["final"], "remove", None)
     wrong = write_config(SMALL_CORPUS.format(train="{path: a.xlf, states: final, format: tmq, streaming: true}"))
     assert errors_of(wrong) == [
-        "my.yaml:4: corpus.train.format: `tmq` is not allowed; allowed: text, tsv, csv, jsonl, tmx, xliff, po, mo, sheet,"
-        " parquet, or null",
+        "my.yaml:4: corpus.train.format: `tmq` is not allowed; "
+        "allowed: text, tsv, csv, jsonl, tmx, xliff, po, mo, sheet, parquet, or null",
         "my.yaml:4: corpus.train.states: `final` is not allowed; allowed: a list of texts, or null",
     ]
     wrong = write_config(SMALL_CORPUS.format(train="{path: a.xlf, streaming: true}"))

@@ -45,10 +45,15 @@ def found(*names: str, split: str | None = "train") -> list[str]:
 @pytest.mark.parametrize(
     "pair",
     [
-        ("en.txt", "it.txt"), ("train.en", "train.it"), ("a/News-en.txt.gz", "a/News-it.txt"), ("x.en-it.en", "x.en-it.it"),
-        ("x_EN.txt", "x_it.txt"), ("en/1.txt", "it/1.txt"), ("data/en/a/1.txt", "data/it/a/1.txt"),
+        ("en.txt", "it.txt"),
+        ("train.en", "train.it"),
+        ("a/News-en.txt.gz", "a/News-it.txt"),
+        ("x.en-it.en", "x.en-it.it"),
+        ("x_EN.txt", "x_it.txt"),
+        ("en/1.txt", "it/1.txt"),
+        ("data/en/a/1.txt", "data/it/a/1.txt"),
     ],
-)  # fmt: skip
+)
 def test_two_text_files_belong_together(pair: tuple[str, str]) -> None:
     assert found(*pair, "notes.txt", "other.en", "de.txt") == [f"{pair[0]} and {pair[1]}"]
 

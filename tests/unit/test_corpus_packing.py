@@ -52,9 +52,8 @@ def test_packed_text_is_seen_by_content(tmp_path: Path, pack: Callable[[bytes], 
 def test_packed_files_that_were_cut_short(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     path = tmp_path / "cut"
     path.write_bytes(pack(bytes(range(256)) * 50)[:-5])
-    with pytest.raises(CorpusError, match=r"cut: the \w+ data is damaged or cut short"), opened(path) as file:
-        while file.read(1000):
-            pass
+    with pytest.raises(CorpusError, match=r"cut: the \w+ data is damaged or cut short"):
+        read_head(path, 100_000)
 
 
 def test_text_may_begin_like_a_packed_file(tmp_path: Path) -> None:
@@ -118,7 +117,7 @@ def test_a_bomb_in_an_archive_and_a_password_are_told(tmp_path: Path, monkeypatc
     for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         content[content.index(signature) + offset] |= 1  # the flag for a password
     path.write_bytes(content)
-    with archive(path) as (member,), pytest.raises(CorpusError, match="cannot be unpacked: .*password"):
+    with archive(path) as (member,), pytest.raises(CorpusError, match=r"cannot be unpacked: .*password"):
         read_head(member)
 
 

@@ -248,7 +248,7 @@ def test_a_folder_without_pairs_says_what_it_looked_for(tmp_path: Path) -> None:
         ("keep", ("_Save <b>%s</b>", "<b>%s</b> _speichern")),
         ("number", ("⸀Save ⸁⸂⸃", "⸁⸂⸃ ⸀speichern")),
         ("remove", ("Save", "speichern")),
-    ],  # fmt: skip
+    ],
 )
 def test_inline_codes_as_the_corpus_or_the_place_wants_them(
     tmp_path: Path, markup: str, expected: tuple[str, str]

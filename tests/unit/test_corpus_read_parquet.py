@@ -12,7 +12,7 @@ from translator.corpus.read_tables import ReadOptions, Row
 from translator.errors import CorpusError
 
 
-def rows(path: Path, columns: dict[str, list[Any]], **options: Any) -> list[Row]:
+def rows(path: Path, columns: dict[str, Any], **options: Any) -> list[Row]:
     pq.write_table(pa.table(columns), path, row_group_size=2)
     return list(read_parquet(path, ReadOptions(("en", "it"), **options)))
 

@@ -35,7 +35,7 @@ def test_what_is_no_code_stays(text: str) -> None:
         ("~Datei", "~", "Datei"),
         ("ファイル(_F)", "_", "ファイル(F)"),
         ("Ö_ffnen", "_", "Öffnen"),
-    ],  # fmt: skip
+    ],
 )
 def test_accelerators(text: str, mark: str, bare: str) -> None:
     assert mask(text)[1] == (mark,)
