@@ -22,6 +22,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from translator.dropout import Dropout
+
 Rotation = tuple[Tensor, Tensor]  # cosines and sines, each (T, 1, K)
 
 
@@ -200,7 +202,7 @@ class FeedForward(nn.Module):
         self.outer = nn.Linear(d_ff, d_model)
         functions: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "swiglu": F.silu}
         self.activation = functions[activation]
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x_BTD: Tensor) -> Tensor:
         if self.gate is None:
@@ -232,7 +234,7 @@ class Layer(nn.Module):
         self.norm1 = norm()
         self.norm2 = norm()
         self.norm3 = norm() if is_decoder else None
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x_BTD: Tensor, of_self: Scope, of_cross: Scope | None, held: LayerCache) -> Tensor:
         x_BTD = self._add(x_BTD, self.norm1, partial(self.self_attention, scope=of_self, cache=held[0]))
@@ -312,7 +314,7 @@ class Transformer(nn.Module):
         self.num_decoder_layers = num_decoder_layers
         self.positions = positions
         self.scale = math.sqrt(d_model) if scale_embeddings else 1.0
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
         table = partial(nn.Embedding, embedding_dim=d_model, padding_idx=pad_id)
         self.tgt_embedding = table(tgt_vocab_size)
