@@ -51,7 +51,7 @@ def already_done(config: Config, state: State) -> str | None:
         key = next((key for key in ("epochs", "minutes") if getattr(train, key) is not None), "steps")
         if train.steps == total:
             key = "steps"
-    elif train.minutes is not None and state.seconds >= train.minutes * 60:
+    elif train.minutes is not None and state.is_over(train.minutes, state.seconds):
         limit, key = f"{train.minutes:g} minutes of training are over", "minutes"
     elif train.patience is not None and state.validations_without_gain >= train.patience:
         limit, key = f"no gain in {train.stop_on} for {train.patience} validations", "patience"

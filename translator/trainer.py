@@ -232,7 +232,7 @@ class Trainer:
         state, minutes = self.state, self.settings.minutes
         if state.total_steps is not None and state.step >= state.total_steps:
             return Outcome(0, f"all {state.total_steps} steps are done", "finished")
-        if minutes is not None and self.watch.seconds() >= minutes * 60:
+        if state.is_over(minutes, self.watch.seconds()):
             return Outcome(0, f"the {minutes:g} minutes are over at step {state.step}", "finished")
         return self._interrupted()
 
@@ -303,6 +303,7 @@ class Trainer:
         metrics = self._validate(self.parameters.named(self.average.weights()), state.step)
         seconds = time.monotonic() - started
         state.validation_seconds = state.validation_seconds or seconds
+        state.last_validation_seconds = seconds if state.step > 0 else 0.0
         self._metrics = {tag: value for tag, value in metrics.items() if math.isfinite(value)}
         self._metrics_step = state.step
         self.log.scalars(state.step, self.watch.seconds(), self._metrics)

@@ -68,8 +68,13 @@ class State:
     good_steps: int = 0
     loss_scale: float = 1.0
     validation_seconds: float = 0.0  # of the first one
+    last_validation_seconds: float = 0.0  # of the newest one after step 0, where a model writes up to the length cap
     validation_due: bool = False  # it fell on a step that a signal ended
     flags: list[tuple[int, int, int, float]] = field(default_factory=list)  # step, epoch, batch, left out
+
+    def is_over(self, minutes: float | None, seconds: float) -> bool:
+        """Whether after `seconds` of training no more than the last validation fits into the budget of minutes."""
+        return minutes is not None and seconds + self.last_validation_seconds >= minutes * 60
 
 
 def step_seed(seed: int, step: int, micro_batch: int) -> int:

@@ -1,9 +1,11 @@
 """The loop: accumulation, finite check, best and patience, limits, signals, exact continuation."""
 
+import itertools
 import json
 import math
 import os
 import signal
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -300,7 +302,9 @@ def test_one_infinite_batch_is_left_out(tmp_path: Path, monkeypatch: pytest.Monk
     assert final_state(tmp_path).tensors["optimizer"]["updates"].item() == 11
 
 
-def test_minutes_fix_the_number_of_steps_once(tmp_path: Path) -> None:
+def test_minutes_fix_the_number_of_steps_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = itertools.count()
+    monkeypatch.setattr(time, "monotonic", lambda: next(ticks) / 200)  # a clock of its own: 5 ms whenever it is read
     trainer = make_trainer(
         tmp_path, total_steps=None, minutes=0.05, validate_every=None, validate=lambda w, s: {"valid/bleu": s}
     )
@@ -309,8 +313,16 @@ def test_minutes_fix_the_number_of_steps_once(tmp_path: Path) -> None:
     total = trainer.state.total_steps
     assert total is not None
     assert trainer.state.step <= total
-    assert trainer.watch.seconds() < 0.05 * 60 * 1.2
+    assert 0.9 * 3 < trainer.watch.seconds() < 3 + 0.05  # of 3 s
     assert final_state(tmp_path).state["total_steps"] == total
+
+
+def test_the_last_validation_ends_within_the_minutes() -> None:
+    """The budget of 60 s is over when only the last validation, as long as the newest one, still fits."""
+    state = State(step=5, last_validation_seconds=20.0)
+    assert not state.is_over(1.0, 39.9)
+    assert state.is_over(1.0, 40.0)
+    assert not state.is_over(None, 1e9)
 
 
 @pytest.mark.parametrize(
