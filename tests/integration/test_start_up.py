@@ -6,6 +6,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 COMMAND = [sys.executable, "-m", "translator"]
 
 
@@ -36,3 +38,17 @@ def test_translating_loads_nothing_that_only_training_needs() -> None:
     code = f"import sys, translator.translate; sys.exit(str([m for m in {heavy} if m in sys.modules] or ''))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (1, "\n"), done.stderr
+
+
+def test_threads_that_wait_sleep_unless_the_user_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The policy stands in the environment before torch, and with it the OpenMP library, is loaded."""
+    code = (
+        "import os, sys; from translator.cli import main; main(['config', '--schema'])\n"
+        "sys.exit(f\"{os.environ['OMP_WAIT_POLICY']} {'torch' in sys.modules}\")"
+    )
+    for given, expected in ((None, "passive False"), ("active", "active False")):
+        monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+        if given is not None:
+            monkeypatch.setenv("OMP_WAIT_POLICY", given)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert done.stderr.strip() == expected
