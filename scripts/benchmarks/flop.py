@@ -19,7 +19,6 @@ Counted over real tokens it is the useful work; over all cells of padded batches
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
 
@@ -71,7 +70,8 @@ def padded_work(batch: Batch) -> Work:
     return Work(rows * src, rows * tgt, rows * src * src, rows * tgt * tgt, rows * tgt * src)
 
 
-class Product(NamedTuple):
+@dataclass(frozen=True)
+class Product:
     """A linear map of `rows` cells, and how often a step has it."""
 
     name: str

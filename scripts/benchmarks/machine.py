@@ -108,7 +108,9 @@ def matrix_rate(
     return 2.0 * rows * inner * columns / time_of_one
 
 
-def peak_rates(kind: str) -> dict[str, float]:
-    """FLOP/s of a large matrix product by precision: the measured peak of this machine."""
+def peak_rates(device: Device) -> dict[str, float]:
+    """FLOP/s of a large matrix product by precision, those that are native and the chosen one: the measured peak."""
+    kind = device.torch_device.type
     shape = (LARGE[kind],) * 3
-    return {name: matrix_rate(shape, name, torch.device(kind)) for name in precisions(kind)}
+    names = dict.fromkeys([*precisions(kind), device.precision])
+    return {name: matrix_rate(shape, name, device.torch_device) for name in names}

@@ -2,6 +2,7 @@
 
 import importlib.util
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -43,10 +44,12 @@ class PlainTransformer(nn.Module):
         d_model = setting.d_model
         self.embedding = nn.Embedding(vocab_size, d_model, padding_idx=PAD)
         self.dropout = nn.Dropout(setting.dropout)
-        self.layers = nn.Transformer(
-            d_model, setting.num_heads, setting.num_layers, setting.num_layers, setting.d_ff, setting.dropout,
-            batch_first=True, norm_first=True,
-        )  # fmt: skip
+        with warnings.catch_warnings():  # that its fast path of inference does not take norms that come first
+            warnings.simplefilter("ignore")
+            self.layers = nn.Transformer(
+                d_model, setting.num_heads, setting.num_layers, setting.num_layers, setting.d_ff, setting.dropout,
+                batch_first=True, norm_first=True,
+            )  # fmt: skip
         nn.init.normal_(self.embedding.weight, std=d_model**-0.5)
         self.register_buffer("positions", sinusoids(0, 1024, d_model, self.embedding.weight.detach()))
 

@@ -49,8 +49,8 @@ def joeynmt(setting: Setting, vocab_size: int, attention: str = "") -> tuple[nn.
             device=batch.src_BS.device, pad_index=PAD, eos_index=EOS,
         )  # fmt: skip
         joey.sort_by_src_length()
-        summed: Tensor = model(return_type="loss", **vars(joey))[0]
-        return summed / joey.ntokens
+        mean: Tensor = model(return_type="loss", **vars(joey))[0] / joey.ntokens
+        return mean
 
     return model, loss
 

@@ -125,7 +125,7 @@ def run(args: argparse.Namespace, device: Device, folder: Path) -> dict[str, Any
     if args.peers:
         need("transformers")
     prepare(folder, setting, args, device)
-    peaks = peak_rates(kind)
+    peaks = peak_rates(device)
     for name, rate in peaks.items():
         print(f"Peak of this machine, torch.mm, {name}: {rate / 1e9:,.1f} GFLOP/s")
     batch = typical_batch(folder, setting)
