@@ -29,7 +29,7 @@ def make(spec: dict[str, Any]) -> "OurDecoding | TheirDecoding":
         apply(device)
     else:
         torch.set_num_threads(device.threads)
-    contestant = {"ours": OurDecoding, "transformers": TheirDecoding}[spec["name"]]
+    contestant = OurDecoding if spec["name"] == "ours" else TheirDecoding
     return contestant(Setting(**spec["setting"]), device.torch_device)
 
 

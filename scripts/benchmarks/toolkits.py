@@ -67,6 +67,7 @@ def sockeye(setting: Setting, vocab_size: int, attention: str = "") -> tuple[nn.
         act_type="relu", num_layers=setting.num_layers, dropout_attention=0.0, dropout_act=0.0,
         dropout_prepost=setting.dropout, positional_embedding_type="fixed", preprocess_sequence="n",
         postprocess_sequence="dr", max_seq_len_source=1024, max_seq_len_target=1024,
+        depth_key_value=setting.d_model,
     )  # fmt: skip
     embedding = encoder.EmbeddingConfig(vocab_size, setting.d_model, setting.dropout)
     data = data_io.DataConfig(None, 1024, 1024, 1, 1)

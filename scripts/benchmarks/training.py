@@ -87,12 +87,8 @@ class PeerTraining:
     """A plain loop around a model of another library."""
 
     def __init__(self, model: nn.Module, loss: Callable[[Batch], Tensor], stream: BatchStream, device: Device) -> None:
-        self._model, self._loss, self._stream, self._device = (
-            model.to(device.torch_device).train(),
-            loss,
-            stream,
-            device,
-        )
+        self._model, self._loss = model.to(device.torch_device).train(), loss
+        self._stream, self._device = stream, device
         self._optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
         self._scaler = torch.amp.GradScaler(device.torch_device.type, enabled=device.precision == "float16")
         self._step(stream.longest_batch())
@@ -101,7 +97,7 @@ class PeerTraining:
         device = self._device
         with torch.autocast(device.torch_device.type, device.dtype, enabled=device.dtype != torch.float32):
             loss = self._loss(batch.to(device.torch_device))
-        self._scaler.scale(loss).backward()
+        self._scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
         self._scaler.unscale_(self._optimizer)
         nn.utils.clip_grad_norm_(self._model.parameters(), 1.0)
         self._scaler.step(self._optimizer)
