@@ -81,7 +81,9 @@ def save_checkpoint(
     with room_for(folder, sum(tensor.nbytes for named in tensors.values() for tensor in named.values())):
         _write(folder, tensors, {**state, "step": step, "format_version": FORMAT_VERSION})
         write_atomic(checkpoints / "newest", folder.name + "\n")
-        if best_step is not None:
+        if best_step is None:
+            (checkpoints / "best").unlink(missing_ok=True)
+        else:
             write_atomic(checkpoints / "best", folder_name(best_step) + "\n")
     kept = list_checkpoints(checkpoints)
     damaged = [other for other in kept if other.name > folder.name]  # else the run would have gone on from them

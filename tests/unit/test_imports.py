@@ -34,6 +34,7 @@ TABLE: dict[str, set[str]] = {
     "lines": ALONE,
     "decode": BASE | {"batches", "config", "model", "search", "tokenizer"},
     "weights": BASE | {"checkpoint", "config", "model", "tokenizer"},
+    "check": BASE | {"checkpoint", "config", "weights"},
     "translate": BASE | {"config", "decode", "device", "lines", "model", "search", "tokenizer", "weights"},
     "evaluate": BASE | {"batches", "decode", "encode", "loss", "metrics", "model", "tokenizer", "translate"},
     "events": ALONE,
