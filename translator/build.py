@@ -25,6 +25,8 @@ from translator.config import (
     flat_settings,
     load_config,
     resolve,
+    seal,
+    seconds_of,
     stop_rule,
     unused_settings,
     validation_sets,
@@ -32,7 +34,7 @@ from translator.config import (
 from translator.device import Device, apply, available_kinds, choose_device
 from translator.encode import Encoded, encode_corpus
 from translator.errors import CheckpointError, TranslatorError
-from translator.files import cache_folder, hold, write_atomic
+from translator.files import cache_folder, hold, make_folder, remove_leftovers, write_atomic
 from translator.log import RunLog
 from translator.model import Transformer
 from translator.optim import FlatParameters, Optimizer, WeightAverage, learning_rate
@@ -95,16 +97,18 @@ def resume(name: str, overrides: list[str], *, home: Path) -> int:
     stored = folders.weights / "config.yaml"
     if not stored.is_file():
         raise CheckpointError(f"There is no run {name} (no {stored}); `translator runs` lists the runs.")
-    if not checkpoint.list_checkpoints(folders.checkpoints):
-        raise CheckpointError(
-            f"Run {name} has no checkpoint yet; begin it again with `translator train` and its configuration."
-        )
     with hold(folders.lock, f"run {folders.name}"):
+        checkpoint.recover(folders.checkpoints)
+        if not checkpoint.list_checkpoints(folders.checkpoints):
+            raise CheckpointError(
+                f"Run {name} has no checkpoint yet; begin it again with `translator train` and its configuration."
+            )
         return _run(load_config(stored, overrides), folders, [])
 
 
 def _run(config: Config, folders: Folders, warnings: Sequence[str], *, restart: bool = False) -> int:
     """Nothing is written before it is known that the run can begin, or go on and is not finished."""
+    started = time.monotonic()
     loaded = None if restart else checkpoint.load_newest(folders.checkpoints)
     stored = config
     if loaded is not None:
@@ -123,7 +127,9 @@ def _run(config: Config, folders: Folders, warnings: Sequence[str], *, restart: 
         log.line(line)
     data = _prepare_data(config, folders, log, loaded)
     position = stream_position(stored, config, loaded.state["stream"]) if loaded is not None else {}
-    trainer = _make_trainer(config, folders, device, data, log, position)
+    stop_after = config.train.stop_after
+    stop_at = None if stop_after is None else started + seconds_of(stop_after)
+    trainer = _make_trainer(config, folders, device, data, log, position, stop_at)
     if loaded is not None:
         trainer.load(loaded)
         if done := already_done(config, trainer.state):
@@ -148,7 +154,8 @@ def _open_folders(
     config: Config, folders: Folders, data: "Data", log: RunLog, trainer: Trainer, loaded: checkpoint.Checkpoint | None
 ) -> None:
     """Write what stands in the folders of a run from its first moment: log, settings, report, tokenizers."""
-    folders.checkpoints.mkdir(parents=True, exist_ok=True)
+    make_folder(folders.checkpoints)
+    remove_leftovers(folders.weights)
     log.open(None if loaded is None else loaded.state["logs"])
     if loaded is None:
         save_tokenizers(folders.weights, data.src_tokenizer, data.tgt_tokenizer)
@@ -158,7 +165,7 @@ def _open_folders(
     else:
         log.line(f"Run {folders.name} goes on from step {loaded.step:,} ({loaded.folder}).")
     text = dump_config(config)
-    write_atomic(folders.weights / "config.yaml", text)
+    write_atomic(folders.weights / "config.yaml", seal(text))
     log.save_text("config.yaml", text)
     log.save_text("corpus.json", json.dumps(data.report, indent=1, ensure_ascii=False) + "\n")
 
@@ -250,9 +257,15 @@ def _describe_data(
 
 
 def _make_trainer(
-    config: Config, folders: Folders, device: Device, data: Data, log: RunLog, position: Mapping[str, int]
+    config: Config,
+    folders: Folders,
+    device: Device,
+    data: Data,
+    log: RunLog,
+    position: Mapping[str, int],
+    stop_at: float | None,
 ) -> Trainer:
-    """The objects of the loop; `position` is where its batches begin."""
+    """The objects of the loop; `position` is where its batches begin, `stop_at` (monotonic) when the job ends."""
 
     def make_model() -> Transformer:
         sizes = data.src_tokenizer.vocab_size, data.tgt_tokenizer.vocab_size
@@ -324,7 +337,7 @@ def _make_trainer(
         parameters,
         optimizer,
         average,
-        _settings(config, stream, device),
+        replace(_settings(config, stream, device), stop_at=stop_at),
         log,
         folders.checkpoints,
         validate=validator,

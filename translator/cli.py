@@ -5,8 +5,8 @@ work of each command is in `translator.commands`, which imports heavy libraries 
 need them.
 
 Exit status: 0 done; 1 a fault in this program; 2 something the user can mend, told in one message on standard error;
-129 the terminal was closed (SIGHUP); 130 stopped by Ctrl-C (SIGINT); 141 the reader of standard output has gone; 143
-stopped by SIGTERM.
+75 the job's time (train.stop_after) is over and the run can go on; 129 the terminal was closed (SIGHUP); 130 stopped by
+Ctrl-C (SIGINT); 141 the reader of standard output has gone; 143 stopped by SIGTERM.
 """
 
 import argparse
@@ -34,6 +34,7 @@ COMMANDS = {
     "translate": "using",
     "evaluate": "evaluating",
     "score": "using",
+    "check": "checking",
     "inspect": "runs",
     "runs": "runs",
 }
@@ -241,6 +242,16 @@ translator inspect --port 6007""",
     )
     inspect.add_argument("--port", type=int, metavar="N", help="port (default: 6006, or the next that is free)")
     inspect.add_argument("--host", default="localhost", metavar="NAME", help="address to listen on")
+
+    check = add(
+        "check",
+        "verify a weights folder: every file, every checksum, every checkpoint",
+        """
+translator check starter-en-it
+translator check --json weights/starter-en-it""",
+    )
+    check.add_argument("name", nargs="?", metavar="NAME|PATH", help=_MODEL_HELP)
+    check.add_argument("--json", action="store_true", help="one JSON object a line")
 
     runs = add(
         "runs",

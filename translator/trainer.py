@@ -7,6 +7,7 @@ resumed run needs beside tensors is in `state`.
 
 import math
 import os
+import platform
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ from torch import Tensor, nn
 from translator import checkpoint
 from translator.batches import Batch, BatchStream
 from translator.errors import TranslatorError
+from translator.files import folder_size
 from translator.interruption import Interruption
 from translator.log import RunLog, Stopwatch
 from translator.loss import perplexity, token_loss
@@ -69,7 +71,8 @@ class Trainer:
         self.sums = self._fresh_sums()
         self._flags: list[tuple[int, int, int, Tensor]] = []  # step, epoch, batch, whether the update was left out
         self.interruption = Interruption(
-            lambda name: log.line(f"{name}: the step ends, then a checkpoint is written ...")
+            lambda name: log.line(f"{name}: the step ends, then a checkpoint is written ..."),
+            stop_at=settings.stop_at,
         )
         self._norm = torch.zeros((), device=self.device)
         self._metrics: Metrics = {}
@@ -118,7 +121,8 @@ class Trainer:
         Weights are left untouched. Raises TranslatorError with what to change.
         """
         size = self.parameters.master.numel() * 4
-        need = (3 + self.average.num_buffers) * size * (self.settings.keep + 2) + size
+        each = (3 + self.average.num_buffers) * size
+        need = max(each, each * (self.settings.keep + 2) - folder_size(self.checkpoints)) + size
         free = shutil.disk_usage(self.checkpoints.parent).free if free_bytes is None else free_bytes
         if free < need:
             raise TranslatorError(
@@ -237,10 +241,9 @@ class Trainer:
         return self._interrupted()
 
     def _interrupted(self) -> Outcome | None:
-        if self.interruption.signal is None:
+        if (reason := self.interruption.reason) is None:
             return None
-        name = self.interruption.signal.name
-        return Outcome(self.interruption.status, f"{name} at step {self.state.step}", "interrupted")
+        return Outcome(self.interruption.status, f"{reason} at step {self.state.step}", "interrupted")
 
     def _can_plan(self) -> bool:
         """Whether a run limited by minutes alone knows its speed well enough to fix its number of steps."""
@@ -403,6 +406,7 @@ class Trainer:
             {
                 "state": name,
                 "pid": os.getpid(),
+                "host": platform.node(),
                 "step": state.step,
                 "total_steps": state.total_steps,
                 "best": best,

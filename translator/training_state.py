@@ -30,6 +30,7 @@ class Settings:
     validate_first: bool
     pad_id: int = 0
     loss_scale: float = 1.0  # the first one; other than 1 only in float16
+    stop_at: float | None = None  # when this job ends, by time.monotonic()
 
 
 @dataclass

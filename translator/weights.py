@@ -7,6 +7,8 @@
 Nothing in it can run code, and nothing is used before all of it has been found to belong together.
 """
 
+import hashlib
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ from torch import Tensor
 from translator.checkpoint import FORMAT_VERSION, all_finite, load_tensors, save_tensors
 from translator.config import Config, load_config
 from translator.errors import CheckpointError
+from translator.files import room_for
 from translator.model import Transformer
 from translator.tokenizer import Tokenizer
 
@@ -33,6 +36,7 @@ METADATA = (
     "src_vocab_size",
     "tgt_vocab_size",
 )
+CONTENT = "sha256"  # of the tensors and of the metadata above, in the metadata; absent in files of version 0.1
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,19 @@ def save_weights(
         tgt_tokenizer.vocab_size,
     )
     metadata = {key: str(value) for key, value in zip(METADATA, values, strict=True)}
-    save_tensors(folder / WEIGHTS, {name: tensor.float() for name, tensor in weights.items()}, metadata)
+    tensors = {name: tensor.detach().float().cpu().contiguous() for name, tensor in weights.items()}
+    metadata[CONTENT] = _digest(metadata, tensors)
+    with room_for(folder / WEIGHTS, sum(tensor.nbytes for tensor in tensors.values())):
+        save_tensors(folder / WEIGHTS, tensors, metadata)
+
+
+def _digest(metadata: Mapping[str, str], tensors: Mapping[str, Tensor]) -> str:
+    """SHA-256 of everything in a weights file, whatever the order in which it stands there."""
+    digest = hashlib.sha256(json.dumps([metadata[key] for key in METADATA]).encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
+        digest.update(tensor.contiguous().flatten().view(torch.uint8).numpy().data)
+    return digest.hexdigest()
 
 
 def load_weights(folder: Path) -> LoadedWeights:
@@ -120,8 +136,7 @@ def load_weights(folder: Path) -> LoadedWeights:
     _refuse_binary(folder / "config.yaml")
     config = load_config(folder / "config.yaml")
     src_tokenizer, tgt_tokenizer = load_tokenizers(folder)
-    weights = load_tensors(folder / WEIGHTS)
-    metadata = _read_metadata(folder / WEIGHTS)
+    weights, metadata = read_weights(folder / WEIGHTS)
     _check_tokenizers(folder, metadata, src_tokenizer, tgt_tokenizer)
     try:
         with torch.device("meta"):  # the tensors come from the file: none are drawn
@@ -139,6 +154,17 @@ def load_weights(folder: Path) -> LoadedWeights:
     model.load_state_dict(copies, assign=True)
     longest = int(metadata["longest_source"])
     return LoadedWeights(model, src_tokenizer, tgt_tokenizer, config, int(metadata["step"]), longest)
+
+
+def read_weights(file: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Tensors and metadata of a weights file. Raises CheckpointError when its content is not what was written."""
+    tensors, metadata = load_tensors(file), _read_metadata(file)
+    if metadata.get(CONTENT, "") not in ("", _digest(metadata, tensors)):
+        raise CheckpointError(f"{file} is damaged (its checksum differs); copy it again or use another checkpoint.")
+    for name, tensor in tensors.items():
+        if not all_finite(tensor):
+            raise CheckpointError(f"{file} is damaged: {name} holds values that are not numbers.")
+    return tensors, metadata
 
 
 def find_folder(name_or_path: str | Path, home: Path | None = None) -> Path:
@@ -215,6 +241,3 @@ def _check_tensors(file: Path, found: Mapping[str, Tensor], expected: Mapping[st
         raise CheckpointError(
             f"{file} does not fit config.yaml beside it: {'; '.join(problems[:2])}{more}; copy the whole folder again."
         )
-    for name, tensor in found.items():
-        if not all_finite(tensor):
-            raise CheckpointError(f"{file} is damaged: {name} holds values that are not numbers.")

@@ -7,6 +7,7 @@
 
 from typing import Any
 
+from translator.config.base import seconds_of
 from translator.config.checks import StopRule, stop_rule, unused_settings, validation_sets
 from translator.config.data import CorpusConfig, Files, Filters, Split, TokenizerConfig
 from translator.config.fields import (
@@ -19,6 +20,7 @@ from translator.config.fields import (
     TrainConfig,
 )
 from translator.config.loading import load_config
+from translator.config.reading import seal
 from translator.config.resuming import Change, diff_for_resume, dump_config, flat_settings, resolve
 
 __all__ = [
@@ -42,6 +44,8 @@ __all__ = [
     "json_schema",
     "load_config",
     "resolve",
+    "seal",
+    "seconds_of",
     "stop_rule",
     "unused_settings",
     "validation_sets",

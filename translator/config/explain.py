@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from translator.config.base import NAME_PATTERN, WORD_PATTERN
+from translator.config.base import DURATION_PATTERN, NAME_PATTERN, WORD_PATTERN
 from translator.config.data import Files
 from translator.config.fields import Config
 from translator.config.keys import dotted, section_of
@@ -17,6 +17,7 @@ from translator.config.reading import Tree, Way
 PATTERNS = {
     NAME_PATTERN: "letters, digits, dot, _ and -, not beginning with a dot",
     WORD_PATTERN: "letters, digits, _ and -",
+    DURATION_PATTERN: "days, hours, minutes and seconds such as 3h30m or 90s",
 }
 SIMPLE = {str: "text", bool: "true or false", Path: "a path", type(None): "null"}
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from translator.config.base import NAME_PATTERN, Bool, Count, Int, Number, Problem, Section, Text, setting
+from translator.config.base import NAME_PATTERN, Bool, Count, Duration, Int, Number, Problem, Section, Text, setting
 from translator.config.checks import LOWER_IS_BETTER, problems_between_sections
 from translator.config.data import CorpusConfig, TokenizerConfig
 
@@ -125,6 +125,12 @@ class TrainConfig(Section):
         "Stop after this many minutes of training; the schedule is fitted to them unless steps or epochs are given.",
         "announced",
         gt=0,
+    )
+    stop_after: Duration | None = setting(
+        None,
+        "End this job after this time, in minutes or as 3h30m: the step in hand ends, a checkpoint is written, and the"
+        " exit status is 75. The next job goes on.",
+        "free",
     )
     validate_every: Count | Literal["auto"] = setting(
         "auto",

@@ -6,9 +6,6 @@ are worked out on 64-bit hashes. A finished table stays in the cache under a key
 
 import hashlib
 import json
-import os
-import shutil
-import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,7 +19,7 @@ from numpy.typing import NDArray
 
 from translator.corpus.read_tables import Row, Unusable
 from translator.errors import CorpusError
-from translator.files import cache_folder, sha256_file, write_atomic
+from translator.files import NO_ROOM, cache_folder, megabytes, new_folder, sha256_file, write_atomic
 
 TABLE_VERSION = 1
 """Part of every cache key: raise it when reading or hashing changes."""
@@ -33,7 +30,6 @@ ROW = np.dtype([("pair", "<u8"), ("source", "<u8"), ("target", "<u8"), ("line", 
 
 BATCH_ROWS = 10_000
 NUM_EXAMPLES = 3
-ABANDONED_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True)
@@ -78,7 +74,7 @@ class Pairs:
                     start += len(table)
             return {}
 
-        folder, _ = _cached(key, build)
+        folder, _ = _cached(key, build, num_bytes=self.dataset.data.nbytes)
         # Lines and origins are not part of the fingerprint, so they come from here and not from the cache.
         return Pairs(_open_table(folder), self.rows[keep], self.origins)
 
@@ -110,13 +106,16 @@ class Tally:
             lines.append(line)
 
 
-def store(identity: Mapping[str, Any], name: str, rows: Callable[[], Iterator[Row]]) -> tuple[Pairs, Tally]:
+def store(
+    identity: Mapping[str, Any], name: str, rows: Callable[[], Iterator[Row]], *, num_bytes: int = 0
+) -> tuple[Pairs, Tally]:
     """Read `rows` into a table in the cache, or find the one that an earlier run made of this `identity`.
 
     Args:
         identity: what decides the content, made of JSON values; with the same identity nothing is read again.
         name: how messages call the input.
         rows: begins to read.
+        num_bytes: about how large the table will be, for the message when it does not fit; 0: not known.
     """
 
     def build(folder: Path) -> dict[str, Any]:
@@ -129,7 +128,7 @@ def store(identity: Mapping[str, Any], name: str, rows: Callable[[], Iterator[Ro
         np.save(folder / "rows.npy", np.concatenate(parts))
         return vars(tally)
 
-    folder, info = _cached(_key(["read", dict(identity)]), build)
+    folder, info = _cached(_key(["read", dict(identity)]), build, num_bytes=num_bytes)
     try:
         numbers = np.load(folder / "rows.npy", mmap_mode="r", allow_pickle=False)
         return Pairs(_open_table(folder), numbers, (name,)), Tally(**info)
@@ -217,7 +216,7 @@ def _key(identity: list[Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()[:32]
 
 
-def _cached(key: str, build: Callable[[Path], dict[str, Any]]) -> tuple[Path, dict[str, Any]]:
+def _cached(key: str, build: Callable[[Path], dict[str, Any]], *, num_bytes: int) -> tuple[Path, dict[str, Any]]:
     """The cache folder of `key` and what `build` said of it; built where it is missing or damaged.
 
     A folder appears under its name only when it is complete, and its checksums are tested at each use.
@@ -226,31 +225,20 @@ def _cached(key: str, build: Callable[[Path], dict[str, Any]]) -> tuple[Path, di
     info = _intact(folder)
     if info is not None:
         return folder, info
-    temporary = folder.with_name(f".{key}.{os.getpid()}.tmp")
     try:
-        _remove_abandoned(folder.parent)
-        temporary.mkdir(parents=True, exist_ok=True)
-        built = build(temporary)
-        sums = {path.name: sha256_file(path) for path in sorted(temporary.iterdir())}
-        write_atomic(temporary / "entry.json", json.dumps({"sha256": sums, "info": built}))
-        if _intact(folder) is None:  # else another process was faster, and both are equal
-            shutil.rmtree(folder, ignore_errors=True)
-            temporary.rename(folder)
-    except OSError as error:
+        with new_folder(folder) as temporary:
+            built = build(temporary)
+            sums = {path.name: sha256_file(path) for path in sorted(temporary.iterdir())}
+            write_atomic(temporary / "entry.json", json.dumps({"sha256": sums, "info": built}))
+    except OSError as error:  # without a number where numpy could not write
+        need = (
+            f"; the table {folder.name} needs about {megabytes(num_bytes)}" if error.errno in {*NO_ROOM, None} else ""
+        )
         raise CorpusError(
-            f"the cache folder {folder.parent} cannot be written ({error.strerror or error}); "
+            f"the cache folder {folder.parent} cannot be written ({error.strerror or error}){need}; "
             f"make room there, or set TRANSLATOR_CACHE to another folder"
         ) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
     return folder, built
-
-
-def _remove_abandoned(parent: Path) -> None:
-    """Remove what processes that were killed a day ago and earlier had half written."""
-    for path in parent.glob(".*.tmp"):
-        if path.stat().st_mtime < time.time() - ABANDONED_SECONDS:
-            shutil.rmtree(path, ignore_errors=True)
 
 
 def _intact(folder: Path) -> dict[str, Any] | None:

@@ -82,7 +82,7 @@ def read_pairs(files: Any, *, source_language: str, target_language: str, key: s
         header=fields.get("header"),
     )
     place = _place(fields, options, key)
-    pairs, tally = store(place.identity, place.name, place.rows)
+    pairs, tally = store(place.identity, place.name, place.rows, num_bytes=_size(fields))
     if not len(pairs):
         raise CorpusError(f"no usable pairs in {place.name}: {_why_none(tally)}")
     notes = []
@@ -97,6 +97,12 @@ def _fields(files: Any) -> dict[str, Any]:
         return {"path": files}
     dumped = files if isinstance(files, Mapping) else files.model_dump()
     return {name: value for name, value in dumped.items() if value is not None}
+
+
+def _size(fields: Mapping[str, Any]) -> int:
+    """Bytes of the files of a place: about those of its table. 0 where they are not known."""
+    files = [Path(fields[name]) for name in ("source", "target", "path") if name in fields]
+    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def _lines(numbers: list[int]) -> str:
