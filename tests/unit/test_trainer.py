@@ -140,7 +140,9 @@ def test_accumulated_micro_batches_give_the_gradients_of_the_large_batch(
             return torch.zeros(()), torch.zeros(())
 
         monkeypatch.setattr(trainer.optimizer, "step", keep)
-        trainer.train_step([next(trainer.stream) for _ in range(trainer.stream.num_batches(0))])
+        trainer.train_step(
+            [next(trainer.stream) for _ in range(trainer.stream.num_batches(0))], {"epoch": 0, "batch": 0}
+        )
         assert trainer.sums.tokens == 4 * 3 + 4 * 56
         losses.append(float(trainer.sums.values[0]) / trainer.sums.tokens)
     assert losses == pytest.approx([losses[0]] * 4, abs=1e-5)
