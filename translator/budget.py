@@ -54,11 +54,11 @@ def worst_bytes(sizes: Sizes, tokens: int, longest: int) -> int:
     Attention scores grow with the length of rows, all else with the tokens alone: nothing is worse than a batch whose
     rows are all of the longest, on both sides.
     """
-    return sizes.step_bytes(-(-tokens // longest), longest, longest)
+    return sizes.peak_bytes(-(-tokens // longest), longest, longest)
 
 
 def largest_that_fits(sizes: Sizes, free: float, longest: int) -> int | None:
-    """The largest budget, to a few per cent, whose worst batch needs at most `free` bytes; None where no pair fits."""
+    """The largest budget, to two per cent, whose worst batch needs at most `free` bytes; None where no pair fits."""
     low, high = longest, 2 * longest
     if worst_bytes(sizes, low, longest) > free:
         return None
@@ -95,7 +95,7 @@ def check(sizes: Sizes, shapes: Iterable[Shape], *, tokens: int, free: int | Non
     `shapes` are rows, source length and target length of the batches among which the worst is, and the longest pair.
     """
     shapes = list(shapes)
-    need, shape = max((sizes.step_bytes(*shape), shape) for shape in shapes)
+    need, shape = max((sizes.peak_bytes(*shape), shape) for shape in shapes)
     largest = "{} rows of {} source and {} target tokens".format(*shape)
     said = f"Memory: training takes about {need / 1e9:,.2f} GB (largest batch: {largest})"
     if free is None:
@@ -103,7 +103,7 @@ def check(sizes: Sizes, shapes: Iterable[Shape], *, tokens: int, free: int | Non
     if need <= HEADROOM * free:
         return f"{said} of {free / 1e9:,.1f} GB that are free."
     longest = max(max(src_length, tgt_length) for _, src_length, tgt_length in shapes)
-    lasting, fitting = sizes.lasting_bytes(), largest_that_fits(sizes, HEADROOM * free, longest)
+    lasting, fitting = sizes.lasting_bytes() + sizes.saving_bytes(), largest_that_fits(sizes, HEADROOM * free, longest)
     if fitting is not None:
         remedy = f"the largest batch.tokens that would fit is {fitting} (raise batch.accumulate to make up for it)"
     elif lasting > HEADROOM * free:

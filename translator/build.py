@@ -123,9 +123,8 @@ def _run(config: Config, folders: Folders, warnings: Sequence[str], *, restart: 
     for line in [*([] if loaded is None else compare(stored, config)), *(f"Warning: {text}" for text in warnings)]:
         log.line(line)
     data = _prepare_data(config, folders, log, loaded)
-    free = free_memory(device.torch_device)
     if config.batch.tokens == "auto":
-        kind, lengths = device.torch_device.type, data.train.lengths(0)
+        kind, free, lengths = device.torch_device.type, free_memory(device.torch_device), data.train.lengths(0)
         tokens, reason = budget.choose_tokens(data.sizes(config, device), kind, *lengths, free=free)
         log.line(f"Batches of {tokens:,} tokens: {reason}.")
         config = resolve(config, **{"batch.tokens": tokens})

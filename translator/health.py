@@ -22,7 +22,7 @@ CHECK_EVERY = 10  # steps between readings
 GROW_SCALE_AFTER = 2000  # good steps after which the float16 loss scale is doubled
 
 SPIKE_DEVIATIONS = 5.0  # a loss that many deviations above the running mean is a spike
-SPIKE_MEMORY = 0.99  # of the running mean and variance, for each step: they look back about 100 steps
+SPIKE_MEMORY = 0.98  # of the running mean and variance, for each step: they look back about 50 steps
 SPIKE_AFTER = 100  # steps that are seen before the first spike is
 
 

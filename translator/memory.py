@@ -79,7 +79,7 @@ class Sizes:
         at_loss = kept + logits + 3 * FLOAT32 * tgt * vocab
         # gradient of the logits; of the table; of the hidden states
         at_projection = kept + 2 * logits + table + e * tgt * d
-        # gradients before and after the activation, of the matrix, and of what goes on
+        # gradients behind and before the activation, or of the matrix
         at_feed_forward = kept + logits + table + e * (tgt * f + max(tgt * f, d * f))
         at_attention = kept + logits + table + self._scores(rows, tgt_length, src_length) * 2 // 3
         # the gradients of the shared table from the projection and from the embedding, and their sum
@@ -87,17 +87,22 @@ class Sizes:
         at_embedding += (1 if self.share_embeddings == "none" else 3) * table
         return max(at_loss, at_projection, at_feed_forward, at_attention, at_embedding)
 
-    def step_bytes(self, rows: int, src_length: int, tgt_length: int) -> int:
+    def saving_bytes(self) -> int:
+        """What writing a checkpoint takes for a moment, when no batch is there: copies of both moments, twice."""
+        return 4 * FLOAT32 * self.num_parameters()
+
+    def peak_bytes(self, rows: int, src_length: int, tgt_length: int) -> int:
         """The peak of training with batches of this shape."""
-        return self.lasting_bytes() + self.batch_bytes(rows, src_length, tgt_length)
+        return self.lasting_bytes() + max(self.batch_bytes(rows, src_length, tgt_length), self.saving_bytes())
 
     def _activations(self, rows: int, src_length: int, tgt_length: int) -> tuple[int, int]:
         """Bytes that encoder and decoder keep for the backward."""
         d, e = self.d_model, self.element
         src, tgt = rows * src_length, rows * tgt_length
-        mask = (e if self.dropout_mask is None else self.dropout_mask) if self.dropout > 0 else 0
-        ff_mask = (e if self.dropout_mask is None else self.dropout_mask) + e if self.feedforward_dropout > 0 else 0
-        hidden = self.d_ff * (e * {"relu": 1, "gelu": 2, "swiglu": 4}[self.activation] + ff_mask)
+        any_mask = e if self.dropout_mask is None else self.dropout_mask
+        mask = any_mask if self.dropout > 0 else 0
+        dropped = any_mask + e if self.feedforward_dropout > 0 else 0  # a mask, and the product with it
+        hidden = self.d_ff * (e * {"relu": 1, "gelu": 2, "swiglu": 4}[self.activation] + dropped)
         norm = e * d  # its output
         if self.norm_kind == "rms":  # made of several operations, which work in float32
             norm += (e if e == FLOAT32 else FLOAT32 + e) * d

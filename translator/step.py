@@ -28,15 +28,17 @@ class Part:
 
 def divide(batch: Batch, state: State, pad_id: int) -> list[Batch]:
     """The micro-batch without pairs that do not fit, halved until each part is within the limit or a single pair."""
-    keep = [row for row, pair in enumerate(batch.index_B.tolist()) if pair not in state.left_out]
-    if len(keep) < len(batch.index_B):
+    if state.left_out:
+        keep = [row for row, pair in enumerate(batch.index_B.tolist()) if pair not in state.left_out]
         if not keep:
             return []
-        batch = batch.rows(keep, pad_id)
-    if state.most_cells is None or len(keep) == 1 or batch.num_cells <= state.most_cells:
+        if len(keep) < len(batch.index_B):
+            batch = batch.rows(keep, pad_id)
+    num_rows = len(batch.index_B)
+    if state.most_cells is None or num_rows == 1 or batch.num_cells <= state.most_cells:
         return [batch]
-    middle = (len(keep) + 1) // 2
-    halves = batch.rows(range(middle), pad_id), batch.rows(range(middle, len(keep)), pad_id)
+    middle = (num_rows + 1) // 2
+    halves = batch.rows(range(middle), pad_id), batch.rows(range(middle, num_rows), pad_id)
     return [part for half in halves for part in divide(half, state, pad_id)]
 
 

@@ -55,7 +55,7 @@ def test_the_largest_budget_that_fits() -> None:
     assert tokens is not None
     assert 4900 <= tokens <= 5000
     assert worst_bytes(SIZES, tokens, 40) <= limit
-    assert largest_that_fits(SIZES, SIZES.lasting_bytes(), 40) is None
+    assert largest_that_fits(SIZES, SIZES.lasting_bytes() + SIZES.saving_bytes() - 1, 40) is None
 
 
 def test_a_run_that_fits_says_what_it_takes() -> None:
@@ -79,7 +79,7 @@ def test_a_run_that_does_not_fit_is_refused_with_the_budget_that_would() -> None
 
 def test_a_model_that_does_not_fit_is_refused_as_such() -> None:
     with pytest.raises(TranslatorError, match=r"parameters alone take .* choose a smaller model"):
-        budget.check(SIZES, {(1, 5, 5)}, tokens=50, free=SIZES.lasting_bytes() // 2)
-    free = int(SIZES.lasting_bytes() * 1.1 / budget.HEADROOM)
+        budget.check(SIZES, {(1, 5, 5)}, tokens=50, free=SIZES.lasting_bytes())
+    free = int((SIZES.lasting_bytes() + SIZES.saving_bytes()) * 1.1 / budget.HEADROOM)
     with pytest.raises(TranslatorError, match=r"lower corpus\.filters\.max_tokens"):
         budget.check(SIZES, {(1, 9000, 9000)}, tokens=9000, free=free)

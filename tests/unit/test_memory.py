@@ -90,7 +90,9 @@ def test_what_lasts_is_counted_exactly() -> None:
         if dtype == torch.bfloat16:
             held += 2 * sum(p.nbytes for p in transformer.parameters())
         assert expected.lasting_bytes() == pytest.approx(held, rel=0.01)
-        assert expected.step_bytes(2, 3, 4) == expected.lasting_bytes() + expected.batch_bytes(2, 3, 4)
+        large, lasting = (64, 30, 40), expected.lasting_bytes()
+        assert expected.peak_bytes(*large) == lasting + expected.batch_bytes(*large)
+        assert expected.peak_bytes(1, 1, 1) == lasting + 16 * expected.num_parameters()  # a checkpoint takes more
 
 
 def test_memory_grows_with_the_averages_and_the_model_that_validates() -> None:
