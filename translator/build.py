@@ -7,7 +7,7 @@ import json
 import platform
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from translator import __version__, checkpoint
+from translator import __version__, budget, checkpoint
 from translator import corpus as corpora
 from translator.batches import BatchStream
 from translator.card import model_card
@@ -31,11 +31,12 @@ from translator.config import (
     unused_settings,
     validation_sets,
 )
-from translator.device import Device, apply, available_kinds, choose_device
+from translator.device import Device, apply, available_kinds, choose_device, free_memory
 from translator.encode import Encoded, encode_corpus
 from translator.errors import CheckpointError, TranslatorError
 from translator.files import cache_folder, hold, make_folder, remove_leftovers, write_atomic
 from translator.log import RunLog
+from translator.memory import Sizes
 from translator.model import Transformer
 from translator.optim import FlatParameters, Optimizer, WeightAverage, learning_rate
 from translator.resuming import already_done, check_identity, compare, keep_choices, stream_position
@@ -126,6 +127,11 @@ def _run(config: Config, folders: Folders, warnings: Sequence[str], *, restart: 
     for line in [*([] if loaded is None else compare(stored, config)), *(f"Warning: {text}" for text in warnings)]:
         log.line(line)
     data = _prepare_data(config, folders, log, loaded)
+    if config.batch.tokens == "auto":
+        kind, free, lengths = device.torch_device.type, free_memory(device.torch_device), data.train.lengths(0)
+        tokens, reason = budget.choose_tokens(data.sizes(config, device), kind, *lengths, free=free)
+        log.line(f"Batches of {tokens:,} tokens: {reason}.")
+        config = resolve(config, **{"batch.tokens": tokens})
     position = stream_position(stored, config, loaded.state["stream"]) if loaded is not None else {}
     stop_after = config.train.stop_after
     stop_at = None if stop_after is None else started + seconds_of(stop_after)
@@ -180,6 +186,12 @@ class Data:
     valid: dict[str, ValidationSet]
     fingerprint: str
     report: dict[str, Any]
+    locate: Callable[[int], str]  # where in the corpus a training pair stands, by its number in `train`
+
+    def sizes(self, config: Config, device: Device) -> Sizes:
+        """What the memory of the run depends on."""
+        vocab_sizes = self.src_tokenizer.vocab_size, self.tgt_tokenizer.vocab_size
+        return budget.sizes_of(config, device, *vocab_sizes, validates=bool(self.valid))
 
     @property
     def longest_source(self) -> int:
@@ -233,7 +245,11 @@ def _prepare_data(config: Config, folders: Folders, log: RunLog, loaded: checkpo
         f"Tables and token ids are kept in {cache_folder()}; delete that folder to clear them."
     )
     report: dict[str, Any] = corpus.report.to_json()
-    return Data(src_tokenizer, tgt_tokenizer, train_set, valid_sets, corpus.fingerprint, report)
+
+    def locate(pair: int) -> str:
+        return corpus.locate("train", int(train_set.index[pair]))
+
+    return Data(src_tokenizer, tgt_tokenizer, train_set, valid_sets, corpus.fingerprint, report, locate)
 
 
 def _describe_data(
@@ -271,21 +287,24 @@ def _make_trainer(
         sizes = data.src_tokenizer.vocab_size, data.tgt_tokenizer.vocab_size
         return Transformer(*sizes, **config.model.model_dump(), pad_id=data.src_tokenizer.pad_id)
 
-    torch.manual_seed(config.seed)
-    model = make_model().to(device.torch_device, device.dtype)
-    parameters = FlatParameters(model)
-    num_parameters = sum(parameter.numel() for parameter in model.parameters())
-    log.line(f"Model: {num_parameters:,} parameters.")
-    tokenizer = data.src_tokenizer
+    tokenizer, tokens = data.src_tokenizer, config.batch.tokens
+    assert tokens != "auto"
     stream = BatchStream(
         data.train,
-        budget=config.batch.tokens,
+        budget=tokens,
         seed=config.seed,
         pad_id=tokenizer.pad_id,
         bos_id=tokenizer.bos_id,
         eos_id=tokenizer.eos_id,
         **position,
     )
+    free = free_memory(device.torch_device)
+    log.line(budget.check(data.sizes(config, device), stream.largest_shapes(), tokens=tokens, free=free))
+    torch.manual_seed(config.seed)
+    model = make_model().to(device.torch_device, device.dtype)
+    parameters = FlatParameters(model)
+    num_parameters = sum(parameter.numel() for parameter in model.parameters())
+    log.line(f"Model: {num_parameters:,} parameters.")
     optim = config.optim
     optimizer = Optimizer(
         parameters, betas=optim.betas, eps=optim.eps, weight_decay=optim.weight_decay, clip_norm=optim.clip_norm
@@ -306,7 +325,7 @@ def _make_trainer(
             data.valid,
             log,
             label_smoothing=optim.label_smoothing,
-            batch_tokens=config.batch.tokens,
+            batch_tokens=tokens,
             num_samples=config.train.samples,
         )
 
@@ -349,6 +368,7 @@ def _make_trainer(
             "torch": torch.__version__,
             "python": platform.python_version(),
         },
+        locate=data.locate,
     )
 
 

@@ -37,6 +37,7 @@ COMMANDS = {
     "check": "checking",
     "inspect": "runs",
     "runs": "runs",
+    "replay": "replaying",
 }
 
 _OVERRIDES_HELP = "settings in the words of the configuration, such as train.steps=2000 model.d_model=256"
@@ -263,6 +264,27 @@ translator runs --json""",
     )
     runs.add_argument("words", nargs="*", metavar="NAME", help="two or more runs to compare")
     runs.add_argument("--json", action="store_true", help="print JSON")
+
+    replay = add(
+        "replay",
+        "do a step again that was left out, and say where its loss or gradient stops being finite",
+        """
+translator replay my-run                           the last of its bad steps
+translator replay my-run 57
+translator replay my-run 57 --precision float32""",
+    )
+    replay.add_argument("name", metavar="NAME", help="name of the run (`translator runs` lists them)")
+    replay.add_argument("step", nargs="?", type=int, metavar="STEP", help="number of the step (default: the last one)")
+    replay.add_argument(
+        "--weights",
+        type=Path,
+        metavar="PATH",
+        help="a checkpoint or weights folder (default: the nearest checkpoint before the step)",
+    )
+    replay.add_argument("--device", metavar="KIND", default="auto", help="auto, cpu, cuda or mps")
+    replay.add_argument(
+        "--precision", metavar="FORMAT", help="float32, bfloat16 or float16 (default: that of the step)"
+    )
 
     config = add(
         "config",

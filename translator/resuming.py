@@ -20,6 +20,8 @@ def keep_choices(config: Config, stored: Config, available_kinds: Sequence[str])
         was = getattr(stored.device, key)
         if getattr(config.device, key) in ("auto", was):
             choices[f"device.{key}"] = "auto" if moved else was
+    if config.batch.tokens == "auto":
+        choices["batch.tokens"] = stored.batch.tokens
     return resolve(config, **choices)
 
 

@@ -22,6 +22,7 @@ from translator.checkpoint import FORMAT_VERSION, all_finite, load_tensors, save
 from translator.config import Config, load_config
 from translator.errors import CheckpointError
 from translator.files import room_for
+from translator.memory import Sizes
 from translator.model import Transformer
 from translator.tokenizer import Tokenizer
 
@@ -136,6 +137,7 @@ def load_weights(folder: Path) -> LoadedWeights:
     _refuse_binary(folder / "config.yaml")
     config = load_config(folder / "config.yaml")
     src_tokenizer, tgt_tokenizer = load_tokenizers(folder)
+    _check_size(folder, config, src_tokenizer.vocab_size, tgt_tokenizer.vocab_size)
     weights, metadata = read_weights(folder / WEIGHTS)
     _check_tokenizers(folder, metadata, src_tokenizer, tgt_tokenizer)
     try:
@@ -226,6 +228,17 @@ def _check_tokenizers(
                 f"{tokenizer.vocab_size} entries and SHA-256 {tokenizer.fingerprint[:12]}, they were trained with "
                 f"{size} entries and SHA-256 {expected[:12]}; copy the whole folder again."
             )
+
+
+def _check_size(folder: Path, config: Config, src_vocab_size: int, tgt_vocab_size: int) -> None:
+    """Refuse settings of a larger model than the file can hold, before anything of their size is made."""
+    sizes = Sizes.of(config.model.model_dump(), src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)
+    num_parameters, num_bytes = sizes.num_parameters(), (folder / WEIGHTS).stat().st_size
+    if num_parameters > num_bytes:
+        raise CheckpointError(
+            f"{folder / 'config.yaml'} describes a model of {num_parameters:,} parameters, but {WEIGHTS} beside it is "
+            f"only {num_bytes:,} bytes long; copy the whole folder again."
+        )
 
 
 def _check_tensors(file: Path, found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:

@@ -61,7 +61,7 @@ class OurTraining:
         folders = build.Folders(folder, "bench")
         folders.weights.mkdir(parents=True, exist_ok=True)
         log = RunLog(folders.runs)
-        self.trainer = build._make_trainer(config, folders, device, data, log, {})
+        self.trainer = build._make_trainer(config, folders, device, data, log, {}, stop_at=None)
         self.trainer.model.train()
         self._memory_before = memory_now(device.torch_device)
         self.trainer.preflight(self.trainer.stream.longest_batch())
@@ -72,10 +72,11 @@ class OurTraining:
         started = time.perf_counter()
         for _ in range(steps):
             before = time.perf_counter()
+            place = trainer.stream.state()
             batches = [next(trainer.stream) for _ in range(trainer.settings.accumulate)]
             waiting += time.perf_counter() - before
             trainer.state.step += 1
-            trainer.train_step(batches)
+            trainer.train_step(batches, place)
             useful = sum(map(real_work, batches), useful)
             computed = sum(map(padded_work, batches), computed)
         wait_for(trainer.device)

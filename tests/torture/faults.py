@@ -110,7 +110,12 @@ def arm(fault: Mapping[str, Any], folders: list[str]) -> None:
         time.time = lambda: real() + next(jumps)
     if "slow" in fault:
         trainer = importlib.import_module("translator.trainer").Trainer
-        _wrap(trainer, "train_step", lambda step, *args: (time.sleep(fault["slow"]), step(*args))[1])
+
+        def slow_step(step: Any, *args: Any) -> Any:
+            time.sleep(fault["slow"])
+            return step(*args)
+
+        _wrap(trainer, "train_step", slow_step)
 
 
 def limit_files(num_bytes: int) -> None:

@@ -34,8 +34,8 @@ TABLE: dict[str, set[str]] = {
     "subword_sampling": {"tokenizer"},
     "lines": ALONE,
     "decode": BASE | {"batches", "config", "model", "search", "tokenizer"},
-    "weights": BASE | {"checkpoint", "config", "model", "tokenizer"},
     "check": BASE | {"checkpoint", "config", "weights"},
+    "weights": BASE | {"checkpoint", "config", "memory", "model", "tokenizer"},
     "translate": BASE | {"config", "decode", "device", "lines", "model", "search", "tokenizer", "weights"},
     "evaluate": BASE | {"batches", "decode", "encode", "loss", "metrics", "model", "tokenizer", "translate"},
     "events": ALONE,
@@ -45,8 +45,27 @@ TABLE: dict[str, set[str]] = {
     "card": BASE | {"config", "metrics"},
     "validation": BASE | {"encode", "evaluate", "log", "pictures", "translate"},
     "training_state": ALONE,
+    "memory": ALONE,
+    "budget": BASE | {"config", "device", "memory"},
+    "step": {"batches", "loss", "optim", "training_state"},
+    "bad_steps": BASE | {"batches", "step"},
+    "health": BASE | {"bad_steps", "batches", "checkpoint", "log", "step", "training_state"},
     "interruption": ALONE,
-    "trainer": BASE | {"batches", "checkpoint", "interruption", "log", "loss", "optim", "training_state"},
+    "trainer": BASE
+    | {"batches", "checkpoint", "health", "interruption", "log", "loss", "optim", "step", "training_state"},
+    "replay": BASE
+    | {
+        "bad_steps",
+        "checkpoint",
+        "config",
+        "device",
+        "model",
+        "optim",
+        "step",
+        "tokenizer",
+        "training_state",
+        "weights",
+    },
     "resuming": BASE | {"checkpoint", "config", "tokenizer", "training_state"},
 }
 TABLE["build"] = set(TABLE)

@@ -142,7 +142,9 @@ def test_accumulated_micro_batches_give_the_gradients_of_the_large_batch(
             return torch.zeros(()), torch.zeros(())
 
         monkeypatch.setattr(trainer.optimizer, "step", keep)
-        trainer.train_step([next(trainer.stream) for _ in range(trainer.stream.num_batches(0))])
+        trainer.train_step(
+            [next(trainer.stream) for _ in range(trainer.stream.num_batches(0))], {"epoch": 0, "batch": 0}
+        )
         assert trainer.sums.tokens == 4 * 3 + 4 * 56
         losses.append(float(trainer.sums.values[0]) / trainer.sums.tokens)
     assert losses == pytest.approx([losses[0]] * 4, abs=1e-5)
@@ -300,6 +302,22 @@ def test_one_infinite_batch_is_left_out(tmp_path: Path, monkeypatch: pytest.Monk
         in (tmp_path / "run" / "train.log").read_text()
     )
     assert final_state(tmp_path).tensors["optimizer"]["updates"].item() == 11
+    assert [file.name for file in (tmp_path / "run" / "bad-steps").iterdir()] == ["step-00000005.json"]
+
+
+def test_a_step_that_runs_out_of_memory_ends_with_a_checkpoint(tmp_path: Path) -> None:
+    trainer = make_trainer(tmp_path, total_steps=7, dropout=0.0)
+
+    def limit(module: object, args: object, output: Tensor) -> None:
+        if trainer.state.step == 6 and output.shape[0] > 1 and trainer.state.most_cells is None:
+            raise torch.OutOfMemoryError("injected")
+
+    trainer.model.decoder.register_forward_hook(limit)  # type: ignore[union-attr]
+    trainer.run()
+    loaded = checkpoint.load_checkpoint(tmp_path / "checkpoints" / "step-00000006")
+    assert loaded.state["most_cells"] == trainer.state.most_cells is not None
+    other = make_trainer(tmp_path, total_steps=7, dropout=0.0, loaded=loaded)
+    assert other.state.most_cells == trainer.state.most_cells
 
 
 def test_minutes_fix_the_number_of_steps_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

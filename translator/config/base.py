@@ -22,6 +22,13 @@ DURATION_PATTERN = r"^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?$"
 Int = Annotated[int, Strict()]
 Count = Annotated[int, Strict(), Ge(1)]
 Number = Annotated[float, Strict()]
+
+# The largest sizes of a model that are believed: far beyond any that this program could train, and small enough that
+# a file which asks for more is refused before anything of such a size is made.
+MOST_WIDTH = 2**17
+MOST_LAYERS = 256
+MOST_POSITIONS = 2**20
+MOST_ENTRIES = 2**22  # of a vocabulary
 Text = Annotated[str, Strict()]
 Bool = Annotated[bool, Strict()]
 Duration = (

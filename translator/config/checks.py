@@ -83,7 +83,7 @@ def problems_between_sections(config: Config) -> list[Problem]:
                 "all needs one vocabulary, but tokenizer.shared is false; set it to target or none",
             )
         )
-    if max_tokens + 1 > config.batch.tokens:
+    if config.batch.tokens != "auto" and max_tokens + 1 > config.batch.tokens:
         found.append(
             (
                 ("batch.tokens", "corpus.filters.max_tokens"),

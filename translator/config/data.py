@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from annotated_types import Ge
+from annotated_types import Ge, Le
 from pydantic import BeforeValidator, Field, Strict
 
-from translator.config.base import WORD_PATTERN, Bool, Count, Int, Number, Problem, Section, Text, setting
+from translator.config.base import MOST_ENTRIES, WORD_PATTERN, Bool, Count, Int, Number, Problem, Section, Text, setting
 
 
 class Files(Section):
@@ -169,7 +169,7 @@ class TokenizerConfig(Section):
     kind: Literal["bpe", "unigram", "word", "character"] = setting(
         "bpe", "Subwords (bpe, unigram), whole words, or single characters.", "refused"
     )
-    vocab_size: Annotated[int, Strict(), Ge(5)] | Literal["auto"] = setting(
+    vocab_size: Annotated[int, Strict(), Ge(5), Le(MOST_ENTRIES)] | Literal["auto"] = setting(
         "auto", "Most entries of a vocabulary; auto: from the number of pairs.", "refused"
     )
     shared: Bool = setting(True, "One vocabulary for both languages, or one for each.", "refused")
