@@ -62,9 +62,9 @@ class Health:
     def restore(self, state: State, device: torch.device) -> None:
         """Take over what `store` put there."""
         self._unread = []
-        for *place, skipped, loss in state.unread:
+        for step, epoch, batch, rate, most_cells, num_left_out, skipped, loss in state.unread:
             result = torch.tensor([skipped, math.nan if loss is None else loss], device=device)
-            self._unread.append(Noted(*place, result))  # type: ignore[call-arg, unused-ignore]
+            self._unread.append(Noted(step, epoch, batch, rate, most_cells, num_left_out, result))
 
     def read(self, state: State, *, at_end: bool = False) -> None:
         """Read the results of the last steps; raises TranslatorError after too many bad ones in a row."""

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,8 @@ class _Watcher:
             if isinstance(output, Tensor):
                 self._note("output", name, output)
                 if output.requires_grad:
-                    output.register_hook(lambda gradient: self._note("gradient", name, gradient))  # type: ignore[no-untyped-call]
+                    note = partial(self._note, "gradient", name)
+                    output.register_hook(note)  # type: ignore[no-untyped-call]
 
         return look
 

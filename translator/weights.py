@@ -137,8 +137,8 @@ def load_weights(folder: Path) -> LoadedWeights:
     _refuse_binary(folder / "config.yaml")
     config = load_config(folder / "config.yaml")
     src_tokenizer, tgt_tokenizer = load_tokenizers(folder)
-    _check_size(folder, config, src_tokenizer.vocab_size, tgt_tokenizer.vocab_size)
     weights, metadata = read_weights(folder / WEIGHTS)
+    _check_size(folder, config, src_tokenizer.vocab_size, tgt_tokenizer.vocab_size)
     _check_tokenizers(folder, metadata, src_tokenizer, tgt_tokenizer)
     try:
         with torch.device("meta"):  # the tensors come from the file: none are drawn
