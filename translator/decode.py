@@ -15,7 +15,8 @@ from torch import Tensor
 
 from translator.batches import collate
 from translator.config import DecodeConfig
-from translator.model import KVCache, Transformer
+from translator.kv_cache import KVCache
+from translator.model import Transformer
 from translator.search import Hypothesis, Step, beam_search, greedy
 from translator.tokenizer import Tokenizer
 
@@ -76,14 +77,11 @@ def _search_batch(
 
 def _decoder_step(model: Transformer, memory_BSD: Tensor, src_mask_BS: Tensor) -> Step:
     cache = KVCache(model.num_decoder_layers)
-    src_mask_RS = src_mask_BS
 
     def step(tokens_R: Tensor, parents_R: Tensor | None) -> Tensor:
-        nonlocal src_mask_RS
-        if parents_R is not None:  # the memory stays as it is: its keys and values are in the cache
+        if parents_R is not None:
             cache.select(parents_R)
-            src_mask_RS = src_mask_RS[parents_R]
-        hidden_R1D = model.decode(tokens_R[:, None], memory_BSD, src_mask_RS, cache)
+        hidden_R1D = model.decode(tokens_R[:, None], memory_BSD, src_mask_BS, cache)
         return model.project(hidden_R1D[:, 0])
 
     return step

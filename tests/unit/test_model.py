@@ -10,7 +10,8 @@ from torch import Tensor
 
 from tests.reference import BASE, SRC, TGT, VARIANTS, Reference, gradients, make_batch, make_model, position
 from translator.loss import token_loss
-from translator.model import KVCache, Transformer, sinusoids
+from translator.kv_cache import KVCache
+from translator.model import Transformer, sinusoids
 
 
 @pytest.fixture(params=VARIANTS)

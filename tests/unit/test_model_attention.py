@@ -9,7 +9,8 @@ from torch import Tensor
 
 from tests.reference import BASE, TGT, VARIANTS, gradients, make_batch, make_model
 from translator.loss import token_loss
-from translator.model import Attention, KVCache, Scope
+from translator.kv_cache import KVCache
+from translator.model import Attention, Scope
 
 
 @pytest.fixture(params=VARIANTS)
