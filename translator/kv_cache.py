@@ -14,8 +14,8 @@ import math
 import torch
 from torch import Tensor
 
-MAX_SCORES = 2**26
-"""Most attention scores that are held at once; wider beams take several turns."""
+MAX_SCORES = 2**24
+"""Most attention scores that are held at once (64 MiB); wider beams take several turns."""
 _FIRST_NODES = 16
 _MIN_PRUNED = 32  # smaller trees are not worth looking at
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from tests.reference import BASE, TGT, VARIANTS, gradients, make_batch, make_model
-from translator.loss import token_loss
 from translator.kv_cache import KVCache
+from translator.loss import token_loss
 from translator.model import Attention, Scope
 
 
