@@ -139,7 +139,8 @@ class KeysValues:
     def __init__(self, cache: KVCache, *, of_memory: bool) -> None:
         self._cache = cache
         self._of_memory = of_memory
-        self._num_held = 0
+        self.num_held = 0
+        """Nodes, or tokens of the memory, of each group."""
         self._held_GHNK: list[Tensor] = []  # keys, values
 
     @property
@@ -147,34 +148,39 @@ class KeysValues:
         """Whether nothing has been added yet."""
         return not self._held_GHNK
 
+    @property
+    def num_groups(self) -> int:
+        """Groups that are held."""
+        return self._held_GHNK[0].size(0) if self._held_GHNK else 0
+
     def append(self, keys_RTHK: Tensor, values_RTHK: Tensor) -> None:
         """Add the newest keys and values of each row, or those of the memory."""
         if self._of_memory:
             self._held_GHNK = [x.transpose(1, 2).contiguous() for x in (keys_RTHK, values_RTHK)]
-            self._num_held = keys_RTHK.size(1)
+            self.num_held = keys_RTHK.size(1)
             return
         new_GHQK = [self._cache.spread(x) for x in (keys_RTHK, values_RTHK)]
         if self.is_empty:
             self._held_GHNK = [new.new_empty(*new.shape[:2], 0, new.size(3)) for new in new_GHQK]
-        start, end = self._num_held, self._num_held + new_GHQK[0].size(2)
+        start, end = self.num_held, self.num_held + new_GHQK[0].size(2)
         for number, (held, new) in enumerate(zip(self._held_GHNK, new_GHQK, strict=True)):
             if held.size(2) < end:
                 grown = held.new_empty(*held.shape[:2], max(_FIRST_NODES, 2 * end), held.size(3))
                 grown[:, :, :start] = held[:, :, :start]
                 self._held_GHNK[number] = held = grown
             held[:, :, start:end] = new
-        self._num_held = end
+        self.num_held = end
 
     def attend(self, query_RTHK: Tensor, weights: list[Tensor] | None = None) -> Tensor:
         """What each query gathers (R, T, H, K) from the memory, or from the tokens on the way of its row.
 
         `weights` receives the attention weights (R, H, T, N), as long as each group is one row.
         """
-        keys_GHNK, values_GHNK = (held[:, :, : self._num_held] for held in self._held_GHNK)
+        keys_GHNK, values_GHNK = (held[:, :, : self.num_held] for held in self._held_GHNK)
         mask = self._cache.mask_of_memory if self._of_memory else self._cache.mask_of_self
         query_GHQK = self._cache.spread(query_RTHK) * (1 / math.sqrt(query_RTHK.size(-1)))
         num_groups, num_heads, num_queries, _ = query_GHQK.shape
-        turn = max(1, MAX_SCORES // (num_groups * num_heads * self._num_held))
+        turn = max(1, MAX_SCORES // (num_groups * num_heads * self.num_held))
         mixed = [
             _attend(
                 query_GHQK[:, :, start : start + turn],
@@ -197,7 +203,7 @@ class KeysValues:
         self._held_GHNK = [
             held.gather(2, index_GHNK.expand(-1, held.size(1), -1, held.size(3))) for held in self._held_GHNK
         ]
-        self._num_held = nodes_GN.size(1)
+        self.num_held = nodes_GN.size(1)
 
 
 def _attend(

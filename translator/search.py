@@ -23,9 +23,6 @@ from torch import Tensor
 
 Step = Callable[[Tensor, Tensor | None], Tensor]
 
-_STEPS_BETWEEN_LOOKS = 4
-"""On a GPU, where a look at which rows have ended waits for all that was asked of it before."""
-
 
 @dataclass(frozen=True)
 class Hypothesis:
@@ -139,7 +136,7 @@ def _generate(
     open_R = torch.ones(num_rows, dtype=torch.bool, device=device)
     tokens_R = torch.full((num_rows,), bos_id, device=device)
     blocked = torch.tensor(list(blocked_ids), dtype=torch.long, device=device)
-    look_every = 1 if open_R.device.type == "cpu" else _STEPS_BETWEEN_LOOKS
+    look_every = _steps_between_looks(open_R.device)
     parents_R: Tensor | None = None
     for position in range(longest + 1):
         values_RV = step(tokens_R, parents_R).float().log_softmax(dim=1).index_fill_(1, blocked, -math.inf)
@@ -169,6 +166,11 @@ def _generate(
         _hypothesis(ids[:length], values[: length + 1], finished, length_penalty)
         for ids, values, length, finished in rows
     ]
+
+
+def _steps_between_looks(device: torch.device) -> int:
+    """A look at which rows have ended waits for all that a GPU has been asked to do; on a CPU it costs nothing."""
+    return 1 if device.type == "cpu" else 4
 
 
 def _hypothesis(ids: list[int], values: list[float], finished: bool, length_penalty: float) -> Hypothesis:
