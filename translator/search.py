@@ -1,9 +1,9 @@
 """Greedy search, beam search and sampling over a step callback; nothing here knows a model.
 
 A search asks `step(tokens_R, parents_R)` for the logits of the next token of every row. `tokens_R` is the
-last token of each row; `parents_R` says which row of the previous call each row continues, and None says that
-the rows are those of the previous call in the same order (as they are in the first call, where every token is
-`bos_id`). Rows that have ended are left out of later calls.
+last token of each row; `parents_R` (on the CPU in a beam search) says which row of the previous call each row
+continues, and None says that the rows are those of the previous call in the same order (as they are in the
+first call, where every token is `bos_id`). Rows that have ended are left out of later calls.
 
 Every search is bounded: a row of `max_lengths[i]` tokens may only end. Such a hypothesis has `finished=False`
 unless it would have ended there by itself. Log-probabilities come from the softmax over the whole vocabulary
@@ -248,7 +248,7 @@ def beam_search(
         if beam_size > values_RV.shape[1]:
             raise ValueError(f"beam size {beam_size} is above the vocabulary of {values_RV.shape[1]} tokens")
         best_RK, ids_RK = _top(values_RV, beam_size)
-        tokens, parents_R = beam.advance(position, best_RK.cpu(), ids_RK.cpu(), values_RV[:, eos_id].cpu())
+        tokens, parents_R = beam.advance(position, best_RK, ids_RK, values_RV[:, eos_id].cpu())
         if len(tokens) == 0:
             break
         tokens_R = tokens.to(device)
@@ -256,16 +256,15 @@ def beam_search(
 
 
 def _top(values_RV: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Like `topk`, but equal values come in the order of their ids, and the lowest ids are kept."""
-    if k == values_RV.shape[1]:
-        return values_RV.sort(dim=1, descending=True, stable=True)
-    values_RK, ids_RK = values_RV.topk(k + 1, dim=1)
-    if bool((values_RK[:, k - 1] == values_RK[:, k]).any()):  # a tie across the border: topk may keep either
-        values_RV, order_RV = values_RV.sort(dim=1, descending=True, stable=True)
-        return values_RV[:, :k], order_RV[:, :k]
-    ids_RK, order_RK = ids_RK[:, :k].sort(dim=1)
-    values_RK, again_RK = values_RK[:, :k].gather(1, order_RK).sort(dim=1, descending=True, stable=True)
-    return values_RK, ids_RK.gather(1, again_RK)
+    """Like `topk`, on the CPU, but equal values come in the order of their ids, and the lowest ids are kept."""
+    if k < values_RV.shape[1]:
+        values_RK, ids_RK = (found.cpu() for found in values_RV.topk(k + 1, dim=1))
+        if not (values_RK[:, k - 1] == values_RK[:, k]).any():  # else a tie across the border: topk may keep either
+            ids_RK, order_RK = ids_RK[:, :k].sort(dim=1)
+            values_RK, again_RK = values_RK[:, :k].gather(1, order_RK).sort(dim=1, descending=True, stable=True)
+            return values_RK, ids_RK.gather(1, again_RK)
+    values_RV, order_RV = values_RV.sort(dim=1, descending=True, stable=True)
+    return values_RV[:, :k].cpu(), order_RV[:, :k].cpu()
 
 
 class _Beam:
