@@ -353,7 +353,7 @@ class Transformer(nn.Module):
         past = 0 if cache is None else cache.length
         x_BTD, rotation = self._embed(tgt_BT, self.tgt_embedding, self.tgt_positions, start=past)
         if cache is not None:
-            cache.open(*tgt_BT.shape, src_mask_BS)
+            cache.open(tgt_BT.size(0), tgt_BT.size(1), src_mask_BS)
         of_self = Scope(is_causal=True, rotation=rotation, weights=weights)
         of_cross = Scope(memory=memory_BSD, mask=src_mask_BS[:, None, None, :], weights=cross_weights)
         hidden_BTD: Tensor = self.decoder(x_BTD, of_self, of_cross, cache)

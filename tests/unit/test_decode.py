@@ -1,12 +1,14 @@
 """Search and scores of token ids through a real, untrained model."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from torch import Tensor
 
 from translator import decode
 from translator.decode import inference, max_positions, score_ids, search_ids
+from translator.model import Transformer
 from translator.tokenizer import Tokenizer
 from translator.translate import Translator
 
@@ -70,7 +72,12 @@ def test_the_logits_of_a_step_are_bounded(
 
 def test_a_high_limit_makes_small_batches(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
-    monkeypatch.setattr(decode, "_search_batch", lambda model, sources, *_: sizes.append(len(sources)) or sources)
+
+    def spy(model: Transformer, sources: list[Any], *_: Any) -> list[Any]:
+        sizes.append(len(sources))
+        return sources
+
+    monkeypatch.setattr(decode, "_search_batch", spy)
     settings = translator.decode.model_copy(update={"batch_tokens": 120, "max_length_ratio": 1.0})
     for extra in (5, 399):
         search_ids(translator.model, [[9]] * 60, settings.model_copy(update={"max_length_extra": extra}))
