@@ -96,7 +96,8 @@ def usable_cores() -> int:
 def apply(device: Device, *, deterministic: bool = False) -> None:
     """Set threads, determinism and the memory allocator of this process."""
     torch.set_num_threads(device.threads)
-    torch.use_deterministic_algorithms(deterministic)
+    if deterministic != torch.are_deterministic_algorithms_enabled():  # setting it loads torch's compiler
+        torch.use_deterministic_algorithms(deterministic)
     if deterministic and device.torch_device.type == "cuda":
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS asks for it, before its first use
     keep_freed_memory()

@@ -13,10 +13,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from torch import Tensor
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from translator.checkpoint import FORMAT_VERSION, all_finite, load_tensors, save_tensors
 from translator.config import Config, load_config
@@ -141,7 +143,7 @@ def load_weights(folder: Path) -> LoadedWeights:
     _check_size(folder, config, src_tokenizer.vocab_size, tgt_tokenizer.vocab_size)
     _check_tokenizers(folder, metadata, src_tokenizer, tgt_tokenizer)
     try:
-        with torch.device("meta"):  # the tensors come from the file: none are drawn
+        with torch.device("meta"), _Undrawn():  # the tensors come from the file
             model = Transformer(
                 src_tokenizer.vocab_size,
                 tgt_tokenizer.vocab_size,
@@ -167,6 +169,21 @@ def read_weights(file: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         if not all_finite(tensor):
             raise CheckpointError(f"{file} is damaged: {name} holds values that are not numbers.")
     return tensors, metadata
+
+
+class _Undrawn(TorchFunctionMode):
+    """Draws no first weights: on the device "meta" that would load torch's compiler, as long as torch itself takes."""
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        named = kwargs or {}
+        if function in _DRAWS:
+            return args[0] if args else named["tensor"]
+        return function(*args, **named)
+
+
+_DRAWS = (nn.init.normal_, nn.init.uniform_, torch.Tensor.normal_, torch.Tensor.uniform_)
 
 
 def find_folder(name_or_path: str | Path, home: Path | None = None) -> Path:
