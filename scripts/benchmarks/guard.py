@@ -6,8 +6,6 @@ machine too. Exit status 1 when a ratio is below its limit.
 """
 
 import argparse
-import contextlib
-import io
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -51,8 +49,7 @@ def train_ratio(folder: Path, device: Device, rounds: int) -> dict[str, float]:
     files = write_corpus(folder, draw_lengths(NUM_PAIRS), SIZES.vocab_size - NUM_SPECIAL_TOKENS)
     kind = device.torch_device.type
     write_config(folder, SIZES, files, precision=device.precision, threads=device.threads, kind=kind, tokenizer="word")
-    with contextlib.redirect_stderr(io.StringIO()):
-        ours = OurTraining(folder, device)
+    ours = OurTraining(folder, device)
     _, data = load_data(folder)
     stream = BatchStream(data.train, budget=SIZES.batch_tokens, seed=1)
     model, loss = plain(SIZES, data.src_tokenizer.vocab_size)
