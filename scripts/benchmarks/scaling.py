@@ -104,6 +104,12 @@ def _plot(points: Sequence[dict[str, Any]], file: Path) -> None:
             plot = figure.add_subplot(len(rows), len(axes), row * len(axes) + column + 1)
             chosen = [point for point in points if point["axis"] == axis]
             plot.loglog([p["value"] for p in chosen], [p[key] / unit for p in chosen], marker="o")
+            plot.minorticks_off()
+            plot.set_xticks([p["value"] for p in chosen], [f"{p['value']:,}" for p in chosen], rotation=45)
+            shown = plot.get_yticks(minor=False)
+            if sum(low <= tick <= high for low, high in [plot.get_ylim()] for tick in shown) < 2:
+                plot.set_yticks([p[key] / unit for p in chosen])
+            plot.yaxis.set_major_formatter("{x:,.0f}")
             plot.set_xlabel(axis.replace("_", " "))
             plot.set_ylabel(label if column == 0 else "")
             plot.grid(visible=True, which="both", alpha=0.3)

@@ -52,8 +52,8 @@ def write_config(
     setting: Setting,
     files: tuple[Path, Path],
     *,
+    threads: int,
     precision: str = "auto",
-    threads: int | str = "auto",
     kind: str = "auto",
     tokenizer: str = "bpe",
 ) -> Path:

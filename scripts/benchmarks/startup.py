@@ -46,7 +46,7 @@ def make_weights(folder: Path, name: str) -> Path:
     setting = SETTINGS[name]
     (home := folder / f"weights-of-{name}").mkdir()
     files = write_corpus(home, draw_lengths(NUM_PAIRS), 3000)
-    write_config(home, setting, files)
+    write_config(home, setting, files, threads=torch.get_num_threads())
     config, data = load_data(home, "decode.max_length_ratio=2", "decode.max_length_extra=0")
     size = data.src_tokenizer.vocab_size
     torch.manual_seed(1)

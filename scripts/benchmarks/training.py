@@ -4,6 +4,8 @@ Peers are trained by the loop that their users write: forward, label-smoothed cr
 AdamW, under autocast where the precision is not float32. Ours is `Trainer.train_step`, wired by `build` as for a run.
 """
 
+import contextlib
+import io
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -61,10 +63,11 @@ class OurTraining:
         folders = build.Folders(folder, "bench")
         folders.weights.mkdir(parents=True, exist_ok=True)
         log = RunLog(folders.runs)
-        self.trainer = build._make_trainer(config, folders, device, data, log, {}, stop_at=None)
-        self.trainer.model.train()
-        self._memory_before = memory_now(device.torch_device)
-        self.trainer.preflight(self.trainer.stream.longest_batch())
+        with contextlib.redirect_stderr(io.StringIO()):
+            self.trainer = build._make_trainer(config, folders, device, data, log, {}, stop_at=None)
+            self.trainer.model.train()
+            self._memory_before = memory_now(device.torch_device)
+            self.trainer.preflight(self.trainer.stream.longest_batch())
 
     def block(self, steps: int) -> dict[str, float]:
         """Seconds, the part of them spent waiting for batches, and what was worked through."""

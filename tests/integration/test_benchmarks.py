@@ -13,7 +13,7 @@ def test_training_and_decoding_are_not_slower_than_plain_ones(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "guard.json"
-    status = bench.main(["guard", "--threads", "1", "--rounds", "5", "--json", str(file)])
+    status = bench.main(["guard", "--threads", "1", "--rounds", "3", "--json", str(file)])
     assert status == 0, capsys.readouterr().out
     found = json.loads(file.read_text(encoding="utf-8"))
     assert found["measurement"] == "guard"
