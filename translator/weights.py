@@ -121,10 +121,10 @@ def load_weights(folder: Path) -> LoadedWeights:
     _refuse_binary(folder / "config.yaml")
     config = load_config(folder / "config.yaml")
     src_tokenizer, tgt_tokenizer = load_tokenizers(folder)
-    _check_size(folder, config, src_tokenizer.vocab_size, tgt_tokenizer.vocab_size)
     weights = load_tensors(folder / WEIGHTS)
     metadata = _read_metadata(folder / WEIGHTS)
     _check_tokenizers(folder, metadata, src_tokenizer, tgt_tokenizer)
+    _check_size(folder, config, src_tokenizer.vocab_size, tgt_tokenizer.vocab_size)
     try:
         with torch.device("meta"):  # the tensors come from the file: none are drawn
             model = Transformer(
