@@ -140,8 +140,8 @@ def load_weights(folder: Path) -> LoadedWeights:
     config = load_config(folder / "config.yaml")
     src_tokenizer, tgt_tokenizer = load_tokenizers(folder)
     weights, metadata = read_weights(folder / WEIGHTS)
-    _check_size(folder, config, src_tokenizer.vocab_size, tgt_tokenizer.vocab_size)
     _check_tokenizers(folder, metadata, src_tokenizer, tgt_tokenizer)
+    _check_size(folder, config, src_tokenizer.vocab_size, tgt_tokenizer.vocab_size)
     try:
         with torch.device("meta"), _Undrawn():  # the tensors come from the file
             model = Transformer(

@@ -86,7 +86,7 @@ optim: {learning_rate: fast, betas: [0.9, 2]}
         "my.yaml:16: traning.max_steps: unknown key; did you mean train.steps?",
         "override `train.step=3`: train.step: unknown key; did you mean train.steps?",
         "override `tokenizer.shared=no`: tokenizer.shared: `no` is not allowed; allowed: true or false",
-        f"my.yaml:10: model.d_ff: `12` is not allowed; {whole_number}",
+        f"my.yaml:10: model.d_ff: `12` is not allowed; {whole_number} and up to 131072",
         "my.yaml:19: optim.learning_rate: `fast` is not allowed; allowed: a number above 0",
         f"override `train.steps=0`: train.steps: 0 is not allowed; {whole_number}, or null",
         "my.yaml:9: model.num_heads: 7 does not divide d_model: 256",
