@@ -60,17 +60,19 @@ class Jobs:
         kill_after: float | None = None,
         signals: Sequence[tuple[float, signal.Signals]] = (),
         environment: Mapping[str, str] | None = None,
+        output: Path | None = None,
     ) -> Ended:
         """`translator WORDS` with `folder` as the current one, and as the place of its cache, until it ends.
 
         Args:
             fault: see `tests.torture.faults`.
             kill_after: seconds until it is killed from outside.
+            output: file for what it prints, by default in `folder`; it is removed.
             signals: seconds to wait before each of these signals is sent to it.
         """
         assert self._server.stdin is not None
         assert self._server.stdout is not None
-        output = folder / f".output-{next(self._numbers)}"
+        output = output or folder / f".output-{next(self._numbers)}"
         job = {"folder": str(folder), "words": list(words), "fault": dict(fault or {}), "output": str(output)}
         job["environment"] = {"TRANSLATOR_CACHE": str(folder / "cache"), **(environment or {})}
         print(json.dumps(job), file=self._server.stdin, flush=True)
