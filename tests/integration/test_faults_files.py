@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ def cut(file: Path, share: float) -> None:
 
 
 DAMAGES: dict[str, Callable[[Path], None]] = {
-    **{f"a bit flipped at {place}": lambda file, place=place: flip(file, place) for place in (0.0, 0.3, 0.7, 1.0)},
+    **{f"a bit flipped at {place}": partial(flip, place=place) for place in (0.0, 0.3, 0.7, 1.0)},
     "cut in the middle": lambda file: cut(file, 0.5),
     "empty": lambda file: cut(file, 0.0),
     "missing": lambda file: file.unlink(),
