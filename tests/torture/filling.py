@@ -13,7 +13,7 @@ from tests.torture.runs import TRAIN, assert_equal, prepare
 
 DISK_MEGABYTES = 48
 MOMENTS = {  # a function at the call of which the disk is full
-    "reading the corpus": ("translator.corpus.pairs:store", 1),
+    "reading the corpus": ("translator.corpus.read:store", 1),
     "token ids": ("translator.encode:_store", 1),
     "saving the tokenizer": ("translator.build:save_tokenizers", 1),
     "the first line of the log": ("translator.log:_append_whole", 1),
@@ -51,7 +51,7 @@ def filled(jobs: Jobs, straight: Path, place: Path, moment: str, leave: int, **s
         folder = prepare(disk / "run", **settings)
         filler = disk / "filler"
         fault = {"fill_in": function, "call": call, "filler": str(filler), "leave": leave}
-        ended = jobs.run(folder, TRAIN, fault=fault, output=place.parent / "output")
+        ended = jobs.run(folder, TRAIN, fault=fault)
         assert ended.status in (0, 2), f"{moment}: {ended.status}\n{ended.out}"
         assert "Traceback" not in ended.out, ended.out
         filler.unlink()
