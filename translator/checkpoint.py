@@ -119,7 +119,8 @@ def _write(folder: Path, tensors: Mapping[str, Mapping[str, Tensor]], state: Map
 def recover(checkpoints: Path) -> None:
     """Bring the folder into order after a kill; only for a process that alone writes there.
 
-    A checkpoint whose replacement did not come gets its name back; what was half written or half removed goes.
+    A checkpoint whose replacement did not come gets its name back; what was half written or half removed goes; the
+    pointer to the newest is brought up to date.
     """
     for kept in checkpoints.glob(f"{REPLACED}step-*"):
         folder = checkpoints / kept.name.removeprefix(REPLACED)
@@ -129,6 +130,11 @@ def recover(checkpoints: Path) -> None:
     for leftover in checkpoints.glob(".*step-*"):
         shutil.rmtree(leftover)
     remove_leftovers(checkpoints)
+    pointer = checkpoints / "newest"
+    if (names := [folder.name for folder in list_checkpoints(checkpoints)]) and not (
+        pointer.exists() and pointer.read_bytes() == f"{names[-1]}\n".encode()
+    ):
+        write_atomic(pointer, f"{names[-1]}\n")
 
 
 def _remove(folder: Path) -> None:

@@ -173,7 +173,7 @@ class Trainer:
         self.model.train()
         self._save_run_state("running")
         with self.interruption:
-            if state.step == 0 and settings.validate_first and self._validate is not None:
+            if settings.validate_first and self._validate is not None and not (state.step or state.validation_seconds):
                 self.validate()
                 self.watch = Stopwatch()  # the budget of minutes begins with the first step
             outcome = self._limit_reached()

@@ -109,13 +109,7 @@ def arm(fault: Mapping[str, Any], folders: list[str]) -> None:
         jumps, real = itertools.cycle([0, *fault["clock"]]), time.time
         time.time = lambda: real() + next(jumps)
     if "slow" in fault:
-        trainer = importlib.import_module("translator.trainer").Trainer
-
-        def slow_step(step: Any, *args: Any) -> Any:
-            time.sleep(fault["slow"])
-            return step(*args)
-
-        _wrap(trainer, "train_step", slow_step)
+        _slow_down(fault["slow"])
 
 
 def limit_files(num_bytes: int) -> None:
@@ -133,6 +127,14 @@ def _limit_around(place: str, num_bytes: int) -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
     _wrap(*_find(place), limited)
+
+
+def _slow_down(seconds: float) -> None:
+    def slowed(step: Callable[..., Any], *args: Any) -> Any:
+        time.sleep(seconds)
+        return step(*args)
+
+    _wrap(*_find("translator.trainer:Trainer.train_step"), slowed)
 
 
 def fill_disk(filler: Path, leave: int) -> None:

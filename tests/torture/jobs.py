@@ -3,7 +3,6 @@
 python -m tests.torture.jobs      the process they are forked from: JSON lines in, JSON lines out
 """
 
-import itertools
 import json
 import os
 import signal
@@ -17,6 +16,7 @@ from types import TracebackType
 from typing import Any, Self
 
 ROOT = Path(__file__).parents[2]
+CHANGES = "\x00changes on disk: "
 LIBRARIES = [  # what a run loads sooner or later
     "translator.build",
     "translator.check",
@@ -49,7 +49,6 @@ class Jobs:
             [sys.executable, "-m", "tests.torture.jobs"],
             cwd=ROOT, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         )  # fmt: skip
-        self._numbers = itertools.count(1)
 
     def run(
         self,
@@ -70,21 +69,16 @@ class Jobs:
         """
         assert self._server.stdin is not None
         assert self._server.stdout is not None
-        output = folder / f".output-{next(self._numbers)}"
-        job = {"folder": str(folder), "words": list(words), "fault": dict(fault or {}), "output": str(output)}
+        job: dict[str, Any] = {"folder": str(folder), "words": list(words), "fault": dict(fault or {})}
         job["environment"] = {"TRANSLATOR_CACHE": str(folder / "cache"), **(environment or {})}
         print(json.dumps(job), file=self._server.stdin, flush=True)
         pid = json.loads(self._server.stdout.readline())
         for seconds, number in [*signals, *([] if kill_after is None else [(kill_after, signal.SIGKILL)])]:
             time.sleep(seconds)
             os.kill(pid, number)
-        status = json.loads(self._server.stdout.readline())
-        text = output.read_text(encoding="utf-8", errors="replace")
-        output.unlink()
-        changes = output.with_suffix(".changes")
-        num_changes = int(changes.read_text()) if changes.exists() else 0
-        changes.unlink(missing_ok=True)
-        return Ended(status, text, num_changes)
+        status, printed = json.loads(self._server.stdout.readline())
+        text, _, num_changes = printed.partition(CHANGES)
+        return Ended(status, text, int(num_changes or 0))
 
     def __enter__(self) -> Self:
         return self
@@ -107,24 +101,27 @@ def serve() -> None:
 
     validation.MAX_PICTURE_TOKENS = 0  # drawing takes longer than training here
     for line in sys.stdin:
+        reader, writer = os.pipe()
         pid = os.fork()
         if pid == 0:
-            _child(json.loads(line))
+            _child(json.loads(line), writer)
+        os.close(writer)
         print(pid, flush=True)
+        with open(reader, encoding="utf-8", errors="replace") as opened:  # noqa: PTH123
+            text = opened.read()
         _, waited = os.waitpid(pid, 0)
-        print(os.waitstatus_to_exitcode(waited), flush=True)
+        print(json.dumps([os.waitstatus_to_exitcode(waited), text]), flush=True)
 
 
-def _child(job: Mapping[str, Any]) -> None:
+def _child(job: Mapping[str, Any], output: int) -> None:
     """Be the program; never returns."""
     from tests.torture.faults import arm, count_changes
     from translator import cli
 
     status = 1
     try:
-        handle = os.open(job["output"], os.O_WRONLY | os.O_CREAT)
         for stream in (1, 2):
-            os.dup2(handle, stream)
+            os.dup2(output, stream)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.environ.update(job["environment"])
         os.chdir(job["folder"])
@@ -134,7 +131,7 @@ def _child(job: Mapping[str, Any]) -> None:
         if not job["fault"]:
             count_changes(folders, lambda number: num_changes.__setitem__(0, number))
         status = cli.main(job["words"])
-        Path(job["output"]).with_suffix(".changes").write_text(str(num_changes[0]))
+        print(f"{CHANGES}{num_changes[0]}" if num_changes[0] else "", end="", flush=True)
     except SystemExit as error:
         status = int(error.code or 0)
     except BaseException:
