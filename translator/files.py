@@ -71,6 +71,18 @@ def hold(file: Path, what: str) -> Iterator[None]:
         yield
 
 
+def check_inside(file: Path, folder: Path, error: type[TranslatorError]) -> None:
+    """Refuse, with `error`, what is in a folder and is no plain file, or a link to something outside of it.
+
+    A folder that somebody gave us could else have us read any file, or wait for a pipe for ever. The folder itself may
+    be reached through a link.
+    """
+    if not file.is_file():
+        raise error(f"{file} is missing or no plain file; copy the whole folder again.")
+    if not file.resolve().is_relative_to(folder.resolve()):
+        raise error(f"{file} is a link that leaves its folder, which is not followed; copy the file itself there.")
+
+
 def sha256_file(path: Path) -> str:
     """Hexadecimal SHA-256 of a file, read in pieces."""
     with path.open("rb") as file:

@@ -108,7 +108,7 @@ class Tokenizer:
         """Learn a vocabulary of at most `vocab_size` entries, special and byte tokens included.
 
         `lines` is read twice (a one-shot iterator is kept in memory for that). The same lines give the same
-        tokenizer, except for `unigram`, whose scores differ in the last digits from one training to the next.
+        tokenizer.
         `num_rare_characters` of the result counts the distinct characters of `lines` that got no entry: they are
         spelt in bytes, or unknown for the kind `character`; None for `word`.
 
@@ -350,12 +350,29 @@ def _train_unigram(
         vocab_size=room + 1, show_progress=False, special_tokens=[unknown], unk_token=unknown
     )
     raw = _train_raw(models.Unigram(), trainer, lines, pre_tokenizer)
-    # The library reads a number back exactly only if it is short; six decimals are beyond what a score means.
-    pieces = [(piece, round(score, 6)) for piece, score in raw["vocab"] if piece != unknown]
+    pieces = _settle([(piece, score) for piece, score in raw["vocab"] if piece != unknown])
     # Special and byte tokens hold brackets, which are cut from what is between them: no text matches.
     lowest = min((score for _, score in pieces), default=0.0) - 10
     fixed = [(token, lowest) for token in (*SPECIAL_TOKENS, *BYTE_TOKENS)]
     return models.Unigram([*fixed, *pieces], unk_id=3, byte_fallback=True)
+
+
+def _settle(pieces: list[tuple[str, float]]) -> list[tuple[str, float]]:
+    """The same pieces and scores for the same text, whatever order the library's hash tables had.
+
+    That order decides the order of the sums, so scores differ in the 15th digit: four decimals are kept, beyond what
+    a score means. It decides, too, which of the characters that lost their own score gets which step of a ladder that
+    begins at the lowest score and rises by 0.0001: the steps are dealt out anew, by code point.
+    """
+    characters = sorted((score, piece) for piece, score in pieces if len(piece) == 1)
+    num_steps = 1
+    while num_steps < len(characters) and characters[num_steps][0] - characters[num_steps - 1][0] < 1.5e-4:
+        num_steps += 1
+    ladder = characters[:num_steps]
+    dealt = zip(sorted(piece for _, piece in ladder), (score for score, _ in ladder), strict=True)
+    settled = {**dict(pieces), **dict(dealt)}
+    rounded = [(piece, round(score, 4)) for piece, score in settled.items()]
+    return sorted(rounded, key=lambda item: (-item[1], item[0]))
 
 
 def _train_words(

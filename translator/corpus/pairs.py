@@ -32,6 +32,9 @@ ROW = np.dtype([("pair", "<u8"), ("source", "<u8"), ("target", "<u8"), ("line", 
 """Of each row: hash of the exact pair, hashes of the normalised sides, and where it stood."""
 
 BATCH_ROWS = 10_000
+BATCH_CHARACTERS = 16 << 20
+"""Rows are written in batches of at most so many, and of not many more characters: lines can be long."""
+
 NUM_EXAMPLES = 3
 ABANDONED_SECONDS = 24 * 3600
 
@@ -145,6 +148,7 @@ def _usable_batches(rows: Iterator[Row], tally: Tally) -> Iterator[Batch]:
     targets: list[str] = []
     lines: list[int] = []
     digests: list[bytes] = []
+    num_characters = 0
     for line, source, target in rows:
         tally.num_rows += 1
         if not (isinstance(source, str) and isinstance(target, str) and source.strip() and target.strip()):
@@ -162,9 +166,10 @@ def _usable_batches(rows: Iterator[Row], tally: Tally) -> Iterator[Batch]:
         sources.append(source)
         targets.append(target)
         lines.append(line)
-        if len(lines) == BATCH_ROWS:
+        num_characters += len(source) + len(target)
+        if len(lines) == BATCH_ROWS or num_characters > BATCH_CHARACTERS:
             yield sources, targets, _numbers(lines, digests)
-            sources, targets, lines, digests = [], [], [], []
+            sources, targets, lines, digests, num_characters = [], [], [], [], 0
     if lines:
         yield sources, targets, _numbers(lines, digests)
 
