@@ -25,7 +25,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from translator.errors import CheckpointError
-from translator.files import fsync_file, fsync_folder, sha256_file, write_atomic
+from translator.files import check_inside, fsync_file, fsync_folder, sha256_file, write_atomic
 
 FORMAT_VERSION = 1
 CHECKSUMS = "checksums.json"
@@ -109,15 +109,17 @@ def list_checkpoints(checkpoints: Path) -> list[Path]:
 def load_checkpoint(folder: Path) -> Checkpoint:
     """Verify every file's checksum, then load. Raises CheckpointError naming the damaged file."""
     try:
+        check_inside(folder / CHECKSUMS, folder.parent, CheckpointError)
         sums = json.loads((folder / CHECKSUMS).read_text(encoding="utf-8"))
         for name, expected in sums.items():
             file = folder / name
-            if file.parent != folder:
+            if file.parent != folder or Path(name).name != name:
                 raise CheckpointError(
                     f"{folder / CHECKSUMS}: {name!r} is not a file of this folder; use another checkpoint."
                 )
             if not file.is_file() or file.stat().st_size != expected["bytes"]:
                 raise CheckpointError(f"{file} is missing or has the wrong size; use another checkpoint.")
+            check_inside(file, folder.parent, CheckpointError)
             if sha256_file(file) != expected["sha256"]:
                 raise CheckpointError(f"{file} is damaged (its checksum differs); use another checkpoint.")
         if not {"state.json", "model.safetensors", "optimizer.safetensors"} <= set(sums):
@@ -132,7 +134,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
         names = [Path(name).stem for name in sums if name.endswith(".safetensors")]
         tensors = {name: load_tensors(folder / f"{name}.safetensors") for name in names}
         return Checkpoint(folder, int(state["step"]), state, tensors)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CheckpointError(f"{folder} cannot be read as a checkpoint ({error}); use another one.") from error
 
 

@@ -10,7 +10,8 @@ import pytest
 from datasets import Dataset
 
 from translator.errors import CheckpointError, ConfigError
-from translator.tokenizer import BYTE_TOKENS, SPECIAL_TOKENS, Tokenizer, auto_vocab_size, train_tokenizers
+from translator.tokenizer import Tokenizer, auto_vocab_size, train_tokenizers
+from translator.tokenizer_form import BYTE_TOKENS, SPECIAL_TOKENS
 
 TEXT = [
     "The old man's dog sat on the mat, and the cat sat on the dog.",

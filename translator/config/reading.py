@@ -176,6 +176,8 @@ def parse_yaml(text: str, name: str) -> tuple[Any, _Builder]:
 def read_file(path: Path) -> Tree:
     """Read a config file. Raises ConfigError when it is absent, not UTF-8, too large, or not YAML."""
     try:
+        if path.exists() and not path.is_file():
+            raise ConfigError(f"{path}: a folder, a pipe or a device; a config is a file")
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
