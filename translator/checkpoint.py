@@ -143,14 +143,17 @@ def load_newest(checkpoints: Path) -> Checkpoint | None:
 
     A damaged one is named in a warning and the one before it is used. Raises CheckpointError when all are damaged.
     """
-    folders = list_checkpoints(checkpoints)
-    for folder in reversed(folders):
+    problems: list[CheckpointError] = []
+    for folder in reversed(list_checkpoints(checkpoints)):
         try:
             return load_checkpoint(folder)
         except CheckpointError as error:
+            problems.append(error)
             logger.warning("%s Trying the checkpoint before it.", error)
-    if folders:
-        raise CheckpointError(f"No checkpoint in {checkpoints} is whole; train again with --restart.")
+    if problems:
+        raise CheckpointError(
+            f"No checkpoint in {checkpoints} is whole; train again with --restart. Of the newest: {problems[0]}"
+        )
     return None
 
 

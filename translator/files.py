@@ -5,9 +5,38 @@ import os
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from translator.errors import TranslatorError
+
+
+@dataclass(frozen=True)
+class Folders:
+    """Where a run keeps its files."""
+
+    home: Path
+    name: str
+
+    @property
+    def runs(self) -> Path:
+        """For a person: logs, curves, hypotheses."""
+        return self.home / "runs" / self.name
+
+    @property
+    def weights(self) -> Path:
+        """For a program: weights, tokenizers, config, checkpoints."""
+        return self.home / "weights" / self.name
+
+    @property
+    def lock(self) -> Path:
+        """Held while a process trains; beside the folder, which may be moved away."""
+        return self.home / "weights" / f".{self.name}.lock"
+
+    @property
+    def checkpoints(self) -> Path:
+        """Folders of training state."""
+        return self.weights / "checkpoints"
 
 
 def fsync_folder(path: Path) -> None:

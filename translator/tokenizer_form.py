@@ -1,8 +1,8 @@
 """The form that every tokenizer of this program has: how text is normalised, cut, and put together again.
 
 A tokenizer file is a program of a kind: it can hold regular expressions that never end, replacements that double the
-text forty times over, and ids beyond every model. So a file is taken only if, besides its vocabulary, it holds what this
-program writes.
+text forty times over, and ids beyond every model. So a file is taken only if, besides its vocabulary, it holds what
+this program writes.
 """
 
 import json
@@ -93,7 +93,7 @@ def check_form(description: dict[str, Any]) -> None:
         tokens = [token for token, _ in vocabulary]
         if len(set(tokens)) < len(tokens) or not all(math.isfinite(score) for _, score in vocabulary):
             raise ValueError("its pieces are not all different, with a number each")
-        smallest = [(token, 0.0) for token in SPECIAL_TOKENS]
+        smallest: list[Any] = [(token, 0.0) for token in SPECIAL_TOKENS]
     else:
         tokens = sorted(vocabulary, key=vocabulary.__getitem__)
         if [vocabulary[token] for token in tokens] != list(range(len(tokens))):

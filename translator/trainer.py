@@ -394,6 +394,7 @@ class Trainer:
         self.sums = Sums(self._fresh_sums().values.copy_(torch.tensor(sums.pop("values"), dtype=torch.float64)), **sums)
         self._flags = [(step, epoch, batch, torch.tensor(flag)) for step, epoch, batch, flag in self.state.flags]
         self._metrics = saved["metrics"]
+        self.watch = Stopwatch(self.state.seconds)
 
     def _save_run_state(self, name: str) -> None:
         state = self.state

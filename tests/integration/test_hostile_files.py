@@ -59,7 +59,7 @@ def read_header(folder: Path) -> tuple[dict[str, Any], bytes]:
     return json.loads(content[8 : 8 + size]), content[8 + size :]
 
 
-def change_header(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
+def change_header(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], object]:
     def spoil(folder: Path) -> None:
         header, data = read_header(folder)
         change(header)
@@ -68,7 +68,7 @@ def change_header(change: Callable[[dict[str, Any]], object]) -> Callable[[Path]
     return spoil
 
 
-def change_tokenizer(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
+def change_tokenizer(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], object]:
     def spoil(folder: Path) -> None:
         file = folder / "tokenizer.source.json"
         content = json.loads(file.read_text(encoding="utf-8"))
@@ -78,11 +78,11 @@ def change_tokenizer(change: Callable[[dict[str, Any]], object]) -> Callable[[Pa
     return spoil
 
 
-def write_tokenizer(content: str) -> Callable[[Path], None]:
-    return lambda folder: (folder / "tokenizer.source.json").write_text(content, encoding="utf-8") and None
+def write_tokenizer(content: str) -> Callable[[Path], object]:
+    return lambda folder: (folder / "tokenizer.source.json").write_text(content, encoding="utf-8")
 
 
-def append_to_config(text: str) -> Callable[[Path], None]:
+def append_to_config(text: str) -> Callable[[Path], object]:
     def spoil(folder: Path) -> None:
         file = folder / "config.yaml"
         file.write_text(file.read_text(encoding="utf-8") + text, encoding="utf-8")
@@ -90,11 +90,11 @@ def append_to_config(text: str) -> Callable[[Path], None]:
     return spoil
 
 
-def pickled(name: str) -> Callable[[Path], None]:
-    return lambda folder: (folder / name).write_bytes(pickle.dumps(Bomb(folder.parent.parent / "boom"))) and None
+def pickled(name: str) -> Callable[[Path], object]:
+    return lambda folder: (folder / name).write_bytes(pickle.dumps(Bomb(folder.parent.parent / "boom")))
 
 
-def replaced(name: str, make: Callable[[Path], object]) -> Callable[[Path], None]:
+def replaced(name: str, make: Callable[[Path], object]) -> Callable[[Path], object]:
     def spoil(folder: Path) -> None:
         (folder / name).unlink()
         make(folder / name)
@@ -102,7 +102,7 @@ def replaced(name: str, make: Callable[[Path], object]) -> Callable[[Path], None
     return spoil
 
 
-def moved_away(name: str) -> Callable[[Path], None]:
+def moved_away(name: str) -> Callable[[Path], object]:
     def spoil(folder: Path) -> None:
         away = folder.parent.parent / f"{folder.name}.{name}"
         (folder / name).rename(away)
@@ -144,7 +144,17 @@ ALIASES = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
 )
 DEEP = 100_000
 
-FAULTS: dict[str, Callable[[Path], None]] = {
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+ADDED = {"id": 5, "content": "Anna", "single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+PADDING = {"strategy": {"Fixed": 10**9}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0}
+
+
+def all_integers(header: dict[str, Any]) -> None:
+    for entry in (entry for name, entry in header.items() if name != "__metadata__"):
+        entry["dtype"] = "I32"
+
+
+FAULTS: dict[str, Callable[[Path], object]] = {
     "pickled weights": pickled("model.safetensors"),
     "pickled tokenizer": pickled("tokenizer.source.json"),
     "pickled config": pickled("config.yaml"),
@@ -153,7 +163,7 @@ FAULTS: dict[str, Callable[[Path], None]] = {
     "header of 99 MB": lambda folder: write_safetensors(folder, b"{}", length=99_000_000),
     "header nested deeply": lambda folder: write_safetensors(folder, b'{"a":' + b"[" * DEEP),
     "header of no object": lambda folder: write_safetensors(folder, b"[1, 2]"),
-    "empty weights": lambda folder: (folder / "model.safetensors").write_bytes(b"") and None,
+    "empty weights": lambda folder: (folder / "model.safetensors").write_bytes(b""),
     "huge shape": change_header(lambda header: first(header).update(shape=[2**40, 2**40])),
     "shape that is right but its size": change_header(lambda header: first(header).update(shape=[10**12])),
     "negative shape": change_header(lambda header: first(header).update(shape=[-1])),
@@ -162,7 +172,7 @@ FAULTS: dict[str, Callable[[Path], None]] = {
     "offsets backwards": change_header(lambda header: first(header).update(data_offsets=[8, 0])),
     "offsets that overlap": change_header(overlap),
     "keys given twice": duplicate_keys,
-    "another type": change_header(lambda header: [one.update(dtype="I32") for name, one in header.items() if name[0] != "_"]),
+    "another type": change_header(all_integers),
     "unknown type": change_header(lambda header: first(header).update(dtype="Q32")),
     "a tensor less": change_header(lambda header: header.pop(sorted(header)[-1])),
     "a tensor by another name": change_header(lambda header: header.update(extra=header.pop(sorted(header)[-1]))),
@@ -175,13 +185,13 @@ FAULTS: dict[str, Callable[[Path], None]] = {
     "tokenizer that explodes": change_tokenizer(explode),
     "tokenizer that never ends": change_tokenizer(never_ending),
     "tokenizer with a post-processor": change_tokenizer(
-        lambda content: content.update(post_processor={"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True})
+        lambda content: content.update(post_processor=BYTE_LEVEL)
     ),
     "tokenizer with an added token": change_tokenizer(
-        lambda content: content.update(added_tokens=[{"id": 5, "content": "Anna", "single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}])
+        lambda content: content.update(added_tokens=[{**ADDED, "special": True}])
     ),
     "tokenizer that pads": change_tokenizer(
-        lambda content: content.update(padding={"strategy": {"Fixed": 10**9}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0, "pad_token": "<pad>"})
+        lambda content: content.update(padding={**PADDING, "pad_type_id": 0, "pad_token": "<pad>"})
     ),
     "tokenizer with an id of 2^32": change_tokenizer(lambda content: content["model"]["vocab"].update(Anna=2**32 - 1)),
     "tokenizer with an id of 10^30": change_tokenizer(lambda content: content["model"]["vocab"].update(Anna=10**30)),

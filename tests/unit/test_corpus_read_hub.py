@@ -125,9 +125,7 @@ def test_a_folder_of_save_to_disk(tmp_path: Path) -> None:
     assert read_it_en(tmp_path / "one") == EXPECTED
     datasets.DatasetDict({"dev": table()}).save_to_disk(str(tmp_path / "several"))
     assert read_it_en({"path": tmp_path / "several", "split": "dev"}) == EXPECTED
-    with pytest.raises(
-        CorpusError, match=r"several has no split 'train' among its .* \(dev/data-00000-of-00001.arrow\)"
-    ):
+    with pytest.raises(CorpusError, match=r"has no split 'train' among its .* \(dev/data-00000-of-00001.arrow\)"):
         read_it_en(tmp_path / "several")
 
 

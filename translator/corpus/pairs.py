@@ -55,6 +55,15 @@ class Pairs:
         """SHA-256 over the hashes of the pairs in order: the content alone, no names or times."""
         return hashlib.sha256(np.ascontiguousarray(self.rows["pair"]).tobytes()).hexdigest()
 
+    def contents(self) -> list[dict[str, Any]]:
+        """Of each place the pairs came from: its name, how many there are, and the SHA-256 of their hashes."""
+        found = []
+        for number, name in enumerate(self.origins):
+            hashes = self.rows["pair"][self.rows["origin"] == number]
+            digest = hashlib.sha256(np.ascontiguousarray(hashes).tobytes()).hexdigest()
+            found.append({"from": name, "pairs": len(hashes), "sha256": digest})
+        return found
+
     def locate(self, index: int) -> str:
         """Where row `index` came from, such as "train.en, line 7"."""
         row = self.rows[index]

@@ -133,8 +133,9 @@ def _place(fields: Mapping[str, Any], options: TableOptions, key: str) -> _Input
     if tables:
         return _table_input(tables, str(path), options, None)
     files = columnar_files(path, split)
-    identity = {"files": [sha256_file(file) for file in files], "options": [options.languages, options.columns]}
-    return _Input(str(path), identity, lambda: rows_of_files(files, str(path), options))
+    sums = [sha256_file(file) for file in files]
+    columnar = {"files": sums, "options": [options.languages, options.columns]}
+    return _Input(str(path), columnar, lambda: rows_of_files(files, str(path), options))
 
 
 def _existing(path: Any, key: str, *, folder: bool = False) -> Path:

@@ -70,8 +70,9 @@ def columnar_files(folder: Path, split: str) -> list[Path]:
     files = split_files(folder, ENDINGS, "train" if whole else split)
     if not files:
         others = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.suffix in ENDINGS)
+        listed = ", ".join(others[:5]) or "none"
         raise CorpusError(
-            f"{folder} has no split {split!r} among its .parquet, .arrow and table files ({', '.join(others[:5]) or 'none'}); "
+            f"{folder} has no split {split!r} among its .parquet, .arrow and table files ({listed}); "
             f"files of other kinds, scripts and what a README.md names are not read"
         )
     for path in files:

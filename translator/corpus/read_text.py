@@ -16,7 +16,7 @@ from translator.errors import CorpusError
 BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 64 << 20
 BOMB_BYTES, BOMB_RATIO = 16 << 20, 100
-"""A gzip file that has grown to so many bytes, so many times its own size, is no text (which grows about four times)."""
+"""A gzip file that has grown to so many bytes, so many times its own size, is no text (which grows fourfold)."""
 
 GZIP_MAGIC = b"\x1f\x8b"
 UTF8_BOM = b"\xef\xbb\xbf"
