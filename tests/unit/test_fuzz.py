@@ -37,7 +37,12 @@ def test_the_fuzzer_keeps_what_reaches_new_lines_and_tells_of_faults(
     monkeypatch.chdir(tmp_path_factory.mktemp("fuzz"))
     faults, kept, _ = fuzz.fuzz("jsonl", cases=20, seed=1)
     assert (faults, kept > len(fuzz.seeds("jsonl"))) == (0, True)
-    monkeypatch.setitem(fuzz.TARGETS, "jsonl", lambda data: None if data in fuzz.seeds("jsonl") else dict[str, None]()["absent"])
+
+    def faulty(data: bytes) -> None:
+        if data not in fuzz.seeds("jsonl"):
+            raise KeyError("absent")
+
+    monkeypatch.setitem(fuzz.TARGETS, "jsonl", faulty)
     assert fuzz.fuzz("jsonl", cases=3, seed=1)[0] == 3
 
 
