@@ -34,12 +34,20 @@ from translator.config import (
 from translator.device import Device, apply, available_kinds, choose_device, free_memory
 from translator.encode import Encoded, encode_corpus
 from translator.errors import CheckpointError, TranslatorError
-from translator.files import cache_folder, hold, make_folder, remove_leftovers, write_atomic
+from translator.files import Folders, cache_folder, hold, make_folder, remove_leftovers, write_atomic
 from translator.log import RunLog
 from translator.memory import Sizes
 from translator.model import Transformer
 from translator.optim import FlatParameters, Optimizer, WeightAverage, learning_rate
-from translator.resuming import already_done, check_identity, compare, keep_choices, stream_position
+from translator.resuming import (
+    already_done,
+    as_stored,
+    check_identity,
+    compare,
+    keep_choices,
+    other_versions,
+    stream_position,
+)
 from translator.tokenizer import Tokenizer, train_tokenizers
 from translator.trainer import Trainer
 from translator.training_state import Outcome, Settings
@@ -51,35 +59,7 @@ FLOAT16_LOSS_SCALE = 2.0**16
 UNKNOWN_WARNING = 0.05  # share of unknown tokens in a validation set above which the run warns
 
 
-@dataclass(frozen=True)
-class Folders:
-    """Where a run keeps its files."""
-
-    home: Path
-    name: str
-
-    @property
-    def runs(self) -> Path:
-        """For a person: logs, curves, hypotheses."""
-        return self.home / "runs" / self.name
-
-    @property
-    def weights(self) -> Path:
-        """For a program: weights, tokenizers, config, checkpoints."""
-        return self.home / "weights" / self.name
-
-    @property
-    def lock(self) -> Path:
-        """Held while a process trains; beside the folder, which may be moved away."""
-        return self.home / "weights" / f".{self.name}.lock"
-
-    @property
-    def checkpoints(self) -> Path:
-        """Folders of training state."""
-        return self.weights / "checkpoints"
-
-
-def train(config: Config, *, home: Path, restart: bool = False) -> int:
+def train(config: Config, *, home: Path, restart: bool = False, accept_new_corpus: bool = False) -> int:
     """Train, or go on with the unfinished run of that name. Returns the exit status."""
     assert config.name is not None
     folders = Folders(home, config.name)
@@ -89,10 +69,10 @@ def train(config: Config, *, home: Path, restart: bool = False) -> int:
             "another name (name=...), or keep them aside with --restart."
         )
     with hold(folders.lock, f"run {folders.name}"):
-        return _run(config, folders, unused_settings(config), restart=restart)
+        return _run(config, folders, unused_settings(config), restart=restart, accept_new_corpus=accept_new_corpus)
 
 
-def resume(name: str, overrides: list[str], *, home: Path) -> int:
+def resume(name: str, overrides: list[str], *, home: Path, accept_new_corpus: bool = False) -> int:
     """Go on with a run from its newest checkpoint and its stored configuration. Returns the exit status."""
     folders = Folders(home, name)
     stored = folders.weights / "config.yaml"
@@ -104,10 +84,17 @@ def resume(name: str, overrides: list[str], *, home: Path) -> int:
             raise CheckpointError(
                 f"Run {name} has no checkpoint yet; begin it again with `translator train` and its configuration."
             )
-        return _run(load_config(stored, overrides), folders, [])
+        return _run(load_config(stored, overrides), folders, [], accept_new_corpus=accept_new_corpus)
 
 
-def _run(config: Config, folders: Folders, warnings: Sequence[str], *, restart: bool = False) -> int:
+def _run(
+    config: Config,
+    folders: Folders,
+    warnings: Sequence[str],
+    *,
+    restart: bool = False,
+    accept_new_corpus: bool = False,
+) -> int:
     """Nothing is written before it is known that the run can begin, or go on and is not finished."""
     started = time.monotonic()
     loaded = None if restart else checkpoint.load_newest(folders.checkpoints)
@@ -126,24 +113,29 @@ def _run(config: Config, folders: Folders, warnings: Sequence[str], *, restart: 
     log.line(device.describe())
     for line in [*([] if loaded is None else compare(stored, config)), *(f"Warning: {text}" for text in warnings)]:
         log.line(line)
-    data = _prepare_data(config, folders, log, loaded)
-    if config.batch.tokens == "auto":
-        kind, free, lengths = device.torch_device.type, free_memory(device.torch_device), data.train.lengths(0)
-        tokens, reason = budget.choose_tokens(data.sizes(config, device), kind, *lengths, free=free)
-        log.line(f"Batches of {tokens:,} tokens: {reason}.")
-        config = resolve(config, **{"batch.tokens": tokens})
-    position = stream_position(stored, config, loaded.state["stream"]) if loaded is not None else {}
-    stop_after = config.train.stop_after
-    stop_at = None if stop_after is None else started + seconds_of(stop_after)
-    trainer = _make_trainer(config, folders, device, data, log, position, stop_at)
-    if loaded is not None:
-        trainer.load(loaded)
-        if done := already_done(config, trainer.state):
-            print(done, file=sys.stderr)
-            return 0
+    with as_stored(loaded):
+        data = _prepare_data(config, folders, log, loaded, accept_new_corpus=accept_new_corpus)
+        if config.batch.tokens == "auto":
+            kind, free, lengths = device.torch_device.type, free_memory(device.torch_device), data.train.lengths(0)
+            tokens, reason = budget.choose_tokens(data.sizes(config, device), kind, *lengths, free=free)
+            log.line(f"Batches of {tokens:,} tokens: {reason}.")
+            config = resolve(config, **{"batch.tokens": tokens})
+        position = {}
+        if loaded is not None:
+            position = stream_position(stored, config, loaded.state["stream"], new_corpus=bool(data.changed))
+        stop_after = config.train.stop_after
+        stop_at = None if stop_after is None else started + seconds_of(stop_after)
+        trainer = _make_trainer(config, folders, device, data, log, position, stop_at)
+        if loaded is not None:
+            trainer.load(loaded)
+    if loaded is not None and (done := already_done(config, trainer.state)):
+        print(done, file=sys.stderr)
+        return 0
     if restart:
         _set_aside(folders)
     _open_folders(config, folders, data, log, trainer, loaded)
+    if data.changed:
+        _take_new_corpus(trainer, data.changed)
     try:
         trainer.preflight(trainer.stream.longest_batch())
         outcome = trainer.run()
@@ -154,6 +146,13 @@ def _run(config: Config, folders: Folders, warnings: Sequence[str], *, restart: 
         log.close()
     _say_how_it_ended(log, folders, trainer, outcome)
     return outcome.status
+
+
+def _take_new_corpus(trainer: Trainer, changed: Mapping[str, str]) -> None:
+    """Store at once that the run goes on with another corpus, so that it can be resumed without saying so again."""
+    if changed.keys() - {"train"}:  # scores of other sets cannot be compared: the best is searched for anew
+        trainer.state.best, trainer.state.validations_without_gain = None, 0
+    trainer.save()
 
 
 def _open_folders(
@@ -170,6 +169,10 @@ def _open_folders(
         log.hyperparameters(settings, [trainer.settings.stop_on or "train/loss"])
     else:
         log.line(f"Run {folders.name} goes on from step {loaded.step:,} ({loaded.folder}).")
+        for line in other_versions(loaded.state, trainer.identity):
+            log.line(line)
+        for change in data.changed.values():
+            log.line(f"New corpus accepted: {change}. A new epoch begins.")
     text = dump_config(config)
     write_atomic(folders.weights / "config.yaml", seal(text))
     log.save_text("config.yaml", text)
@@ -185,7 +188,10 @@ class Data:
     train: Encoded
     valid: dict[str, ValidationSet]
     fingerprint: str
+    contents: dict[str, list[dict[str, Any]]]
     report: dict[str, Any]
+    changed: dict[str, str]
+    """Sets that are not what they were when the run was left, with what has changed."""
     locate: Callable[[int], str]  # where in the corpus a training pair stands, by its number in `train`
 
     def sizes(self, config: Config, device: Device) -> Sizes:
@@ -199,15 +205,24 @@ class Data:
         return int(self.train.lengths(0)[0].max()) - 1
 
 
-def _prepare_data(config: Config, folders: Folders, log: RunLog, loaded: checkpoint.Checkpoint | None) -> Data:
+def _prepare_data(
+    config: Config,
+    folders: Folders,
+    log: RunLog,
+    loaded: checkpoint.Checkpoint | None,
+    *,
+    accept_new_corpus: bool = False,
+) -> Data:
     """Read, filter and encode the corpus; train the tokenizers, or load those of the run that goes on."""
     started = time.monotonic()
     corpus = corpora.prepare(config.corpus)
+    contents, changed = corpus.contents(), dict[str, str]()
     if loaded is None:
         src_tokenizer, tgt_tokenizer = train_tokenizers(corpus.train, config.tokenizer)
     else:
         src_tokenizer, tgt_tokenizer = load_tokenizers(folders.weights)
-        check_identity(loaded, corpus.fingerprint, src_tokenizer, tgt_tokenizer)
+        tokenizers = src_tokenizer, tgt_tokenizer
+        changed = check_identity(loaded, corpus.fingerprint, contents, tokenizers, accept_new_corpus=accept_new_corpus)
     filters, tokenizer = config.corpus.filters, config.tokenizer
     common: dict[str, Any] = {
         "seed": config.seed,
@@ -249,7 +264,9 @@ def _prepare_data(config: Config, folders: Folders, log: RunLog, loaded: checkpo
     def locate(pair: int) -> str:
         return corpus.locate("train", int(train_set.index[pair]))
 
-    return Data(src_tokenizer, tgt_tokenizer, train_set, valid_sets, corpus.fingerprint, report, locate)
+    return Data(
+        src_tokenizer, tgt_tokenizer, train_set, valid_sets, corpus.fingerprint, contents, report, changed, locate
+    )
 
 
 def _describe_data(
@@ -363,6 +380,7 @@ def _make_trainer(
         publish=publish,
         identity={
             "corpus": data.fingerprint,
+            "contents": data.contents,
             "tokenizers": [data.src_tokenizer.fingerprint, data.tgt_tokenizer.fingerprint],
             "program": __version__,
             "torch": torch.__version__,

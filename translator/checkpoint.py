@@ -30,6 +30,7 @@ from torch import Tensor
 
 from translator.errors import CheckpointError
 from translator.files import (
+    check_inside,
     fsync_file,
     fsync_folder,
     make_folder,
@@ -157,15 +158,17 @@ def load_checkpoint(folder: Path) -> Checkpoint:
         PermissionError: a file may not be read, which says nothing about its content.
     """
     try:
+        check_inside(folder / CHECKSUMS, folder.parent, CheckpointError)
         sums = json.loads((folder / CHECKSUMS).read_text(encoding="utf-8"))
         for name, expected in sums.items():
             file = folder / name
-            if file.parent != folder:
+            if file.parent != folder or Path(name).name != name:
                 raise CheckpointError(
                     f"{folder / CHECKSUMS}: {name!r} is not a file of this folder; use another checkpoint."
                 )
             if not file.is_file() or file.stat().st_size != expected["bytes"]:
                 raise CheckpointError(f"{file} is missing or has the wrong size; use another checkpoint.")
+            check_inside(file, folder.parent, CheckpointError)
             if sha256_file(file) != expected["sha256"]:
                 raise CheckpointError(f"{file} is damaged (its checksum differs); use another checkpoint.")
         if not {"state.json", "model.safetensors", "optimizer.safetensors"} <= set(sums):
@@ -182,7 +185,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
         return Checkpoint(folder, int(state["step"]), state, tensors)
     except PermissionError:
         raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CheckpointError(f"{folder} cannot be read as a checkpoint ({error}); use another one.") from error
 
 
@@ -193,14 +196,17 @@ def load_newest(checkpoints: Path) -> Checkpoint | None:
     Only for the process that holds the run: it first clears what a killed one left.
     """
     recover(checkpoints)
-    folders = list_checkpoints(checkpoints)
-    for folder in reversed(folders):
+    problems: list[CheckpointError] = []
+    for folder in reversed(list_checkpoints(checkpoints)):
         try:
             return load_checkpoint(folder)
         except CheckpointError as error:
+            problems.append(error)
             logger.warning("%s Trying the checkpoint before it.", error)
-    if folders:
-        raise CheckpointError(f"No checkpoint in {checkpoints} is whole; train again with --restart.")
+    if problems:
+        raise CheckpointError(
+            f"No checkpoint in {checkpoints} is whole; train again with --restart. Of the newest: {problems[0]}"
+        )
     return None
 
 

@@ -129,6 +129,12 @@ translator resume starter-en-it train.steps=20000""",
     )
     resume.add_argument("name", metavar="NAME", help="name of the run (`translator runs` lists them)")
     resume.add_argument("words", nargs="*", metavar="key=value", help=_OVERRIDES_HELP)
+    for command in (train, resume):
+        command.add_argument(
+            "--accept-new-corpus",
+            action="store_true",
+            help="go on although the sentence pairs have changed since the checkpoint (the tokenizer stays)",
+        )
 
 
 def _decoding_options() -> _Parser:

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from translator.errors import TranslatorError
@@ -15,6 +16,34 @@ from translator.errors import TranslatorError
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # disk full, quota used up, `ulimit -f` reached
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EBADF}  # a file system that has no locks
 UNFINISHED = ".new-"  # begins the names of folders that are being written
+
+
+@dataclass(frozen=True)
+class Folders:
+    """Where a run keeps its files."""
+
+    home: Path
+    name: str
+
+    @property
+    def runs(self) -> Path:
+        """For a person: logs, curves, hypotheses."""
+        return self.home / "runs" / self.name
+
+    @property
+    def weights(self) -> Path:
+        """For a program: weights, tokenizers, config, checkpoints."""
+        return self.home / "weights" / self.name
+
+    @property
+    def lock(self) -> Path:
+        """Held while a process trains; beside the folder, which may be moved away."""
+        return self.home / "weights" / f".{self.name}.lock"
+
+    @property
+    def checkpoints(self) -> Path:
+        """Folders of training state."""
+        return self.weights / "checkpoints"
 
 
 def fsync_folder(path: Path) -> None:
@@ -199,6 +228,18 @@ def megabytes(num_bytes: int) -> str:
 def folder_size(folder: Path) -> int:
     """Bytes of all files under a folder; 0 where there is none."""
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def check_inside(file: Path, folder: Path, error: type[TranslatorError]) -> None:
+    """Refuse, with `error`, what is in a folder and is no plain file, or a link to something outside of it.
+
+    A folder that somebody gave us could else have us read any file, or wait for a pipe for ever. The folder itself may
+    be reached through a link.
+    """
+    if not file.is_file():
+        raise error(f"{file} is missing or no plain file; copy the whole folder again.")
+    if not file.resolve().is_relative_to(folder.resolve()):
+        raise error(f"{file} is a link that leaves its folder, which is not followed; copy the file itself there.")
 
 
 def sha256_file(path: Path) -> str:

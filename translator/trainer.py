@@ -398,6 +398,7 @@ class Trainer:
         self.sums = Sums(values, **sums)
         self.health.restore(self.state, self.device)
         self._metrics = saved["metrics"]
+        self.watch = Stopwatch(self.state.seconds)
 
     def _save_run_state(self, name: str) -> None:
         state = self.state

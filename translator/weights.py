@@ -10,6 +10,7 @@ Nothing in it can run code, and nothing is used before all of it has been found 
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ from torch.overrides import TorchFunctionMode
 from translator.checkpoint import FORMAT_VERSION, all_finite, load_tensors, save_tensors
 from translator.config import Config, load_config
 from translator.errors import CheckpointError
-from translator.files import room_for
+from translator.files import check_inside, room_for
 from translator.memory import Sizes
 from translator.model import Transformer
 from translator.tokenizer import Tokenizer
@@ -84,6 +85,7 @@ def load_tokenizers(folder: Path) -> tuple[Tokenizer, Tokenizer]:
             raise CheckpointError(
                 f"{folder} holds neither tokenizer.json nor {file.name}; copy the whole folder again."
             )
+        check_inside(file, folder, CheckpointError)
         _refuse_binary(file)
     tokenizers = [Tokenizer.load(file) for file in files]
     return tokenizers[0], tokenizers[-1]
@@ -136,6 +138,7 @@ def load_weights(folder: Path) -> LoadedWeights:
             raise CheckpointError(
                 f"{folder} holds no {name}: it is not a whole weights folder; copy it again or train first."
             )
+        check_inside(folder / name, folder, CheckpointError)
     _refuse_binary(folder / "config.yaml")
     config = load_config(folder / "config.yaml")
     src_tokenizer, tgt_tokenizer = load_tokenizers(folder)
@@ -222,7 +225,7 @@ def _read_metadata(file: Path) -> dict[str, str]:
     except (SafetensorError, OSError) as error:
         raise CheckpointError(f"{file} is not a safe checkpoint (safetensors): {error}.") from error
     missing = [key for key in METADATA if key not in metadata]
-    missing += [key for key in ("step", "longest_source") if not metadata.get(key, "0").isdecimal()]
+    missing += [key for key in ("step", "longest_source") if not re.fullmatch("[0-9]{1,15}", metadata.get(key, "0"))]
     if missing:
         raise CheckpointError(f"{file} was not published by this program: its metadata lacks {', '.join(missing)}.")
     if metadata["format_version"] != str(FORMAT_VERSION):
@@ -271,3 +274,6 @@ def _check_tensors(file: Path, found: Mapping[str, Tensor], expected: Mapping[st
         raise CheckpointError(
             f"{file} does not fit config.yaml beside it: {'; '.join(problems[:2])}{more}; copy the whole folder again."
         )
+    for name, tensor in found.items():
+        if tensor.dtype not in (torch.float32, torch.float16, torch.bfloat16):
+            raise CheckpointError(f"{file}: {name} holds {tensor.dtype}, not floating-point weights of 16 or 32 bits.")

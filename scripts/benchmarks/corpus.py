@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scripts.benchmarks.settings import read_config
 from translator import build
 from translator.config import Config
+from translator.files import Folders
 from translator.log import RunLog
 
 # Fitted to Multi30k en-de (29,000 pairs, one BPE vocabulary of 8,000), end marks not counted: the median source has
@@ -77,6 +78,6 @@ def caches_in(folder: Path) -> Iterator[None]:
 def load_data(folder: Path, *overrides: str) -> tuple[Config, build.Data]:
     """The corpus of `bench.yaml` in `folder`, read, tokenised and encoded as for a run; quick the second time."""
     config = read_config(folder, *overrides)
-    folders = build.Folders(folder, "bench")
+    folders = Folders(folder, "bench")
     with caches_in(folder), contextlib.redirect_stderr(io.StringIO()):
         return config, build._prepare_data(config, folders, RunLog(folders.runs), None)

@@ -24,6 +24,7 @@ from translator import build
 from translator.batches import Batch, BatchStream
 from translator.config import resolve
 from translator.device import Device, apply, choose_device
+from translator.files import Folders
 from translator.log import RunLog
 
 
@@ -60,7 +61,7 @@ class OurTraining:
         choices = {"kind": device.torch_device.type, "precision": device.precision, "threads": device.threads}
         choices["compile"] = config.device.compile is True
         config = resolve(config, **{f"device.{key}": value for key, value in choices.items()})
-        folders = build.Folders(folder, "bench")
+        folders = Folders(folder, "bench")
         folders.weights.mkdir(parents=True, exist_ok=True)
         log = RunLog(folders.runs)
         with contextlib.redirect_stderr(io.StringIO()):

@@ -187,6 +187,8 @@ def _checksum(text: str) -> str:
 def read_file(path: Path) -> Tree:
     """Read a config file. Raises ConfigError when it is absent, damaged, not UTF-8, too large, or not YAML."""
     try:
+        if path.exists() and not path.is_file():
+            raise ConfigError(f"{path}: a folder, a pipe or a device; a config is a file")
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:

@@ -29,6 +29,9 @@ ROW = np.dtype([("pair", "<u8"), ("source", "<u8"), ("target", "<u8"), ("line", 
 """Of each row: hash of the exact pair, hashes of the normalised sides, and where it stood."""
 
 BATCH_ROWS = 10_000
+BATCH_CHARACTERS = 16 << 20
+"""Rows are written in batches of at most so many, and of not many more characters: lines can be long."""
+
 NUM_EXAMPLES = 3
 
 
@@ -47,6 +50,15 @@ class Pairs:
     def fingerprint(self) -> str:
         """SHA-256 over the hashes of the pairs in order: the content alone, no names or times."""
         return hashlib.sha256(np.ascontiguousarray(self.rows["pair"]).tobytes()).hexdigest()
+
+    def contents(self) -> list[dict[str, Any]]:
+        """Of each place the pairs came from: its name, how many there are, and the SHA-256 of their hashes."""
+        found = []
+        for number, name in enumerate(self.origins):
+            hashes = self.rows["pair"][self.rows["origin"] == number]
+            digest = hashlib.sha256(np.ascontiguousarray(hashes).tobytes()).hexdigest()
+            found.append({"from": name, "pairs": len(hashes), "sha256": digest})
+        return found
 
     def locate(self, index: int) -> str:
         """Where row `index` came from, such as "train.en, line 7"."""
@@ -144,6 +156,7 @@ def _usable_batches(rows: Iterator[Row], tally: Tally) -> Iterator[Batch]:
     targets: list[str] = []
     lines: list[int] = []
     digests: list[bytes] = []
+    num_characters = 0
     for line, source, target in rows:
         tally.num_rows += 1
         if not (isinstance(source, str) and isinstance(target, str) and source.strip() and target.strip()):
@@ -161,9 +174,10 @@ def _usable_batches(rows: Iterator[Row], tally: Tally) -> Iterator[Batch]:
         sources.append(source)
         targets.append(target)
         lines.append(line)
-        if len(lines) == BATCH_ROWS:
+        num_characters += len(source) + len(target)
+        if len(lines) == BATCH_ROWS or num_characters > BATCH_CHARACTERS:
             yield sources, targets, _numbers(lines, digests)
-            sources, targets, lines, digests = [], [], [], []
+            sources, targets, lines, digests, num_characters = [], [], [], [], 0
     if lines:
         yield sources, targets, _numbers(lines, digests)
 

@@ -74,6 +74,11 @@ class Corpus:
         """Where a row of a set came from, such as "pairs.tsv, line 7"; names as in the report."""
         return self.sets[name].locate(row)
 
+    def contents(self) -> dict[str, list[dict[str, Any]]]:
+        """What `fingerprint` is of, set by set and place by place (see `Pairs.contents`): it tells what has changed."""
+        names = [name for name in self.sets if name.removeprefix("valid/") in self.valid or name == "train"]
+        return {name: self.sets[name].contents() for name in names}
+
     def num_left_out(self, name: str) -> int:
         """Rows of a set that held no pair, so that scores of it are of a part; names as in the report."""
         skipped = {row.reason for row in self.report.rows if row.reason.startswith(SKIPPED)}

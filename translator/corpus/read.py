@@ -12,7 +12,8 @@ from typing import Any
 import datasets
 
 from translator.corpus.pairs import Pairs, Tally, store
-from translator.corpus.read_hub import load_folder, load_hub, rows_of_dataset, table_files
+from translator.corpus.read_folder import columnar_files, is_columnar, rows_of_files, split_files
+from translator.corpus.read_hub import load_hub, rows_of_dataset
 from translator.corpus.read_tables import Row, TableOptions, read_csv, read_jsonl, read_tsv
 from translator.corpus.read_text import read_aligned
 from translator.errors import CorpusError
@@ -133,10 +134,14 @@ def _place(fields: Mapping[str, Any], options: TableOptions, key: str) -> _Input
     path = _existing(fields["path"], f"{key}.path", folder=True)
     if not path.is_dir():
         return _table_input([path], str(path), options, fields.get("format") or _format_of(path, key))
-    tables = table_files(path, TABLE_ENDINGS, split)
+    # Beside Parquet and Arrow files, JSON files hold what is said about them.
+    tables = [] if is_columnar(path) else split_files(path, TABLE_ENDINGS, split)
     if tables:
         return _table_input(tables, str(path), options, None)
-    return _dataset_input(load_folder(path, split=split), str(path), options)
+    files = columnar_files(path, split)
+    sums = [sha256_file(file) for file in files]
+    columnar = {"files": sums, "options": [options.languages, options.columns]}
+    return _Input(str(path), columnar, lambda: rows_of_files(files, str(path), options))
 
 
 def _existing(path: Any, key: str, *, folder: bool = False) -> Path:
@@ -145,6 +150,8 @@ def _existing(path: Any, key: str, *, folder: bool = False) -> Path:
         raise CorpusError(f"{key}: there is no file {found}")
     if found.is_dir() and not folder:
         raise CorpusError(f"{key}: {found} is a folder, and a file is needed here")
+    if not found.is_dir() and not found.is_file():
+        raise CorpusError(f"{key}: {found} is a pipe or a device, and it must be a file, which is read several times")
     return found
 
 
