@@ -17,7 +17,7 @@ from torch import Tensor
 
 from translator import __version__, checkpoint
 from translator import corpus as corpora
-from translator.batches import BatchStream
+from translator.batches import BatchStream, EncodedPairs
 from translator.card import model_card
 from translator.config import (
     Config,
@@ -30,15 +30,18 @@ from translator.config import (
     validation_sets,
 )
 from translator.device import Device, apply, available_kinds, choose_device
-from translator.encode import Encoded, encode_corpus
 from translator.errors import CheckpointError, TranslatorError
 from translator.files import cache_folder, hold, write_atomic
+from translator.initial import Initial, inherit, load_initial
 from translator.log import RunLog
+from translator.mixing import mix
 from translator.model import Transformer
 from translator.optim import FlatParameters, Optimizer, WeightAverage, learning_rate
+from translator.prefix import control_tokens, require
 from translator.resuming import already_done, check_identity, compare, keep_choices, stream_position
 from translator.tokenizer import Tokenizer, train_tokenizers
 from translator.trainer import Trainer
+from translator.training_set import describe, encode_held_out, encode_parts, longest_source, tokenizer_texts
 from translator.training_state import Outcome, Settings
 from translator.translate import Translator
 from translator.validation import ValidationSet, Validator
@@ -106,10 +109,15 @@ def resume(name: str, overrides: list[str], *, home: Path) -> int:
 def _run(config: Config, folders: Folders, warnings: Sequence[str], *, restart: bool = False) -> int:
     """Nothing is written before it is known that the run can begin, or go on and is not finished."""
     loaded = None if restart else checkpoint.load_newest(folders.checkpoints)
-    stored = config
+    stored, initial = config, None
     if loaded is not None:
         stored = load_config(folders.weights / "config.yaml")
+        if stored.train.init_from is not None:
+            config = inherit(config, stored)  # the weights that it began with are not needed any more
         config = keep_choices(config, stored, available_kinds())
+    elif config.train.init_from is not None:
+        initial = load_initial(config.train.init_from, folders.home)
+        config = inherit(config, initial.config)
     device = choose_device(config.device.kind, config.device.precision, config.device.threads)
     choices = {"kind": device.torch_device.type, "precision": device.precision, "threads": device.threads}
     choices["compile"] = config.device.compile is True
@@ -121,9 +129,9 @@ def _run(config: Config, folders: Folders, warnings: Sequence[str], *, restart: 
     log.line(device.describe())
     for line in [*([] if loaded is None else compare(stored, config)), *(f"Warning: {text}" for text in warnings)]:
         log.line(line)
-    data = _prepare_data(config, folders, log, loaded)
+    data = _prepare_data(config, folders, log, loaded, initial)
     position = stream_position(stored, config, loaded.state["stream"]) if loaded is not None else {}
-    trainer = _make_trainer(config, folders, device, data, log, position)
+    trainer = _make_trainer(config, folders, device, data, log, position, initial)
     if loaded is not None:
         trainer.load(loaded)
         if done := already_done(config, trainer.state):
@@ -153,6 +161,8 @@ def _open_folders(
     if loaded is None:
         save_tokenizers(folders.weights, data.src_tokenizer, data.tgt_tokenizer)
         log.line(f"Run {folders.name} begins; translator {__version__}, torch {torch.__version__}.")
+        if data.origin is not None:
+            log.line(f"Its weights are those of {data.origin['name']}, step {data.origin['step']:,}.")
         settings = {key: value for key, (value, _) in flat_settings(config).items()}
         log.hyperparameters(settings, [trainer.settings.stop_on or "train/loss"])
     else:
@@ -169,64 +179,64 @@ class Data:
 
     src_tokenizer: Tokenizer
     tgt_tokenizer: Tokenizer
-    train: Encoded
+    train: EncodedPairs
+    longest_source: int
     valid: dict[str, ValidationSet]
     fingerprint: str
     report: dict[str, Any]
-
-    @property
-    def longest_source(self) -> int:
-        """Tokens of the longest training source, without the end mark."""
-        return int(self.train.lengths(0)[0].max()) - 1
+    origin: dict[str, Any] | None  # of the weights that the run began with, where they are another run's
 
 
-def _prepare_data(config: Config, folders: Folders, log: RunLog, loaded: checkpoint.Checkpoint | None) -> Data:
+def _prepare_data(
+    config: Config,
+    folders: Folders,
+    log: RunLog,
+    loaded: checkpoint.Checkpoint | None,
+    initial: Initial | None,
+) -> Data:
     """Read, filter and encode the corpus; train the tokenizers, or load those of the run that goes on."""
     started = time.monotonic()
-    corpus = corpora.prepare(config.corpus)
-    if loaded is None:
-        src_tokenizer, tgt_tokenizer = train_tokenizers(corpus.train, config.tokenizer)
-    else:
+    settings, choices = config.corpus, config.corpus.choices
+    before = control_tokens(choices.languages, choices.known_tags)
+    if initial is not None:
+        require(initial.src_tokenizer, before)
+    corpus = corpora.prepare(settings)
+    if loaded is not None:
         src_tokenizer, tgt_tokenizer = load_tokenizers(folders.weights)
         check_identity(loaded, corpus.fingerprint, src_tokenizer, tgt_tokenizer)
-    filters, tokenizer = config.corpus.filters, config.tokenizer
+    elif initial is not None:
+        src_tokenizer, tgt_tokenizer = initial.src_tokenizer, initial.tgt_tokenizer
+    else:
+        src_tokenizer, tgt_tokenizer = train_tokenizers(tokenizer_texts(config, corpus), config.tokenizer, before)
     common: dict[str, Any] = {
         "seed": config.seed,
         "cache": cache_folder() / "tokens",
         "num_workers": int(config.device.threads),
     }
-    train_set = encode_corpus(
-        corpus.train,
-        src_tokenizer,
-        tgt_tokenizer,
-        max_tokens=filters.max_tokens,
-        max_ratio=filters.max_ratio,
-        dropout=tokenizer.dropout,
-        dropout_samples=tokenizer.dropout_samples,
-        **common,
-    )
-    for reason, count in train_set.skipped.items():
-        examples = [
-            f"{corpus.locate('train', row)}: {src} source and {tgt} target tokens"
-            for row, src, tgt in train_set.examples[reason]
-        ]
-        corpus.report.add("train", f"dropped: {reason}", count, examples)
-    valid_sets = {
-        name: ValidationSet(
-            dataset,
-            encode_corpus(dataset, src_tokenizer, tgt_tokenizer, **common),
-            num_left_out=corpus.num_left_out("valid" if name == "valid" else f"valid/{name}"),
-        )
-        for name, dataset in corpus.valid.items()
-    }
+    sampling = {"dropout": config.tokenizer.dropout, "dropout_samples": config.tokenizer.dropout_samples}
+    parts = encode_parts(config, corpus, src_tokenizer, tgt_tokenizer, **sampling, **common)
+    train_set = mix(list(parts.values()), seed=config.seed)
+    valid_sets = encode_held_out(config, corpus, src_tokenizer, tgt_tokenizer, **common)
     if loaded is None:
         _describe_data(corpus, src_tokenizer, tgt_tokenizer, config, log)
+        for line in describe(parts):
+            log.line(line)
     log.line(
         f"Corpus ready in {time.monotonic() - started:.1f} s: {train_set.num_pairs:,} training pairs. "
         f"Tables and token ids are kept in {cache_folder()}; delete that folder to clear them."
     )
     report: dict[str, Any] = corpus.report.to_json()
-    return Data(src_tokenizer, tgt_tokenizer, train_set, valid_sets, corpus.fingerprint, report)
+    origin = initial.origin if initial is not None else (loaded.state.get("init_from") if loaded is not None else None)
+    return Data(
+        src_tokenizer,
+        tgt_tokenizer,
+        train_set,
+        longest_source(parts),
+        valid_sets,
+        corpus.fingerprint,
+        report,
+        origin,
+    )
 
 
 def _describe_data(
@@ -250,7 +260,13 @@ def _describe_data(
 
 
 def _make_trainer(
-    config: Config, folders: Folders, device: Device, data: Data, log: RunLog, position: Mapping[str, int]
+    config: Config,
+    folders: Folders,
+    device: Device,
+    data: Data,
+    log: RunLog,
+    position: Mapping[str, int],
+    initial: Initial | None,
 ) -> Trainer:
     """The objects of the loop; `position` is where its batches begin."""
 
@@ -261,6 +277,9 @@ def _make_trainer(
     torch.manual_seed(config.seed)
     model = make_model().to(device.torch_device, device.dtype)
     parameters = FlatParameters(model)
+    if initial is not None:
+        parameters.fill(parameters.master, initial.weights)
+        parameters.publish()
     num_parameters = sum(parameter.numel() for parameter in model.parameters())
     log.line(f"Model: {num_parameters:,} parameters.")
     tokenizer = data.src_tokenizer
@@ -286,7 +305,7 @@ def _make_trainer(
             data.tgt_tokenizer,
             decode=config.decode.model_copy(update={"beam_size": 1}),  # greedy, whatever `translate` does later
             longest_source=data.longest_source,
-            target_language=config.corpus.target_language,
+            choices=config.corpus.choices,
         )
         validator = Validator(
             translator,
@@ -313,6 +332,7 @@ def _make_trainer(
             num_pairs=data.train.num_pairs,
             num_parameters=num_parameters,
             vocab_sizes=(data.src_tokenizer.vocab_size, data.tgt_tokenizer.vocab_size),
+            origin=data.origin,
         )
         write_atomic(folders.weights / "README.md", card)
 
@@ -335,6 +355,7 @@ def _make_trainer(
             "program": __version__,
             "torch": torch.__version__,
             "python": platform.python_version(),
+            "init_from": data.origin,
         },
     )
 

@@ -15,7 +15,7 @@ import tempfile
 import zlib
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -66,6 +66,16 @@ class Encoded:
         sample = epoch % self.num_samples
         src, tgt = (self._sentence(f"{side}.{sample}", i) for side in _SIDES)
         return src, tgt
+
+    def reversed(self) -> "Encoded":
+        """The same pairs from target to source, where one tokenizer serves both sides."""
+
+        def turned(by_name: dict[str, Any]) -> dict[str, Any]:
+            other = dict(zip(_SIDES, _SIDES[::-1], strict=True))
+            parts = ((*name.split("."), values) for name, values in by_name.items())
+            return {f"{other[side]}.{sample}": values for side, sample, values in parts}
+
+        return replace(self, _ids=turned(self._ids), _offsets=turned(self._offsets))
 
     def _sentence(self, name: str, i: int) -> IntArray:
         start, end = self._offsets[name][i : i + 2]

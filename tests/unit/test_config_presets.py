@@ -70,7 +70,7 @@ def test_every_setting_is_described_for_people_and_editors() -> None:
             assert entry["on_resume"] in ("free", "announced", "refused"), key
     assert definitions["OptimConfig"]["properties"]["learning_rate"]["exclusiveMinimum"] == 0
     assert definitions["ModelConfig"]["properties"]["norm"]["enum"] == ["pre", "post"]
-    assert json.dumps(definitions["CorpusConfig"]["properties"]["train"]).count("Files") == 2
+    assert json.dumps(definitions["CorpusConfig"]["properties"]["train"]).count("TrainingCorpus") == 2
 
 
 def test_the_import_is_light() -> None:

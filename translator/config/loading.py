@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from translator.config.data import FORMS, Files, as_list, as_sets, is_files
+from translator.config.data import FORMS, TrainingCorpus, as_list, as_sets, is_files
 from translator.config.explain import explain
 from translator.config.fields import Config
 from translator.config.keys import dotted, section_of, take_unknown
@@ -16,7 +16,7 @@ from translator.errors import ConfigError
 
 STARTER = Path(__file__).resolve().parent.parent / "starter" / "config.yaml"
 SETS = ("train", "valid", "test")
-SECTIONS = {*(key for key, info in Config.model_fields.items() if section_of(info)), "filters"}
+SECTIONS = {*(key for key, info in Config.model_fields.items() if section_of(info)), "filters", "mix"}
 
 
 def load_config(path: Path | None, overrides: Sequence[str] = (), *, folder: Path | None = None) -> Config:
@@ -77,7 +77,7 @@ def _room(there: Any, way: tuple[str, ...]) -> dict[str, Any]:
     if way[0] == "corpus" and len(way) > 2 and way[1] in SETS:
         there = {"path": there} if isinstance(there, str) else there
         one_place = isinstance(there, dict) and is_files(there)
-        if key not in Files.model_fields:
+        if key not in TrainingCorpus.model_fields:
             there = {way[1]: there} if one_place else there
         elif not one_place or (key in FORMS and {FORMS.get(old, FORMS[key]) for old in there} != {FORMS[key]}):
             there = {}
@@ -85,11 +85,13 @@ def _room(there: Any, way: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _make_absolute(values: dict[str, Any], folder: Path) -> None:
-    """Make the paths of corpus.train, valid and test absolute."""
-    corpus = values.get("corpus")
+    """Make the paths of corpus.train, valid and test absolute, and that of train.init_from where it is no name."""
+    corpus, train = values.get("corpus"), values.get("train")
     for key in SETS:
         if isinstance(corpus, dict) and key in corpus:
             corpus[key] = _absolute(corpus[key], folder)
+    if isinstance(train, dict) and "/" in str(train.get("init_from")):
+        train["init_from"] = _absolute(train["init_from"], folder)
 
 
 def _absolute(value: Any, folder: Path) -> Any:
