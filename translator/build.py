@@ -148,7 +148,7 @@ def _run(config: Config, folders: Folders, warnings: Sequence[str], *, restart: 
         raise
     finally:
         log.close()
-    _say_how_it_ended(log, folders, trainer, outcome)
+    _say_how_it_ended(config, log, folders, trainer, outcome)
     return outcome.status
 
 
@@ -426,7 +426,7 @@ def _set_aside(folders: Folders) -> None:
             print(f"The old run is kept as {kept}.", file=sys.stderr)
 
 
-def _say_how_it_ended(log: RunLog, folders: Folders, trainer: Trainer, outcome: Outcome) -> None:
+def _say_how_it_ended(config: Config, log: RunLog, folders: Folders, trainer: Trainer, outcome: Outcome) -> None:
     best = trainer.state.best
     home = "" if folders.home == Path() else f" --home {folders.home}"
     if best is not None:
@@ -435,4 +435,6 @@ def _say_how_it_ended(log: RunLog, folders: Folders, trainer: Trainer, outcome: 
     if outcome.status:
         log.line(f"Go on with: translator resume {folders.name}{home}")
     else:
-        log.line(f'Try it: translator translate --model {folders.name}{home} "A sentence."')
+        log.line(
+            f'Try it: translator translate --model {folders.name}{home}{config.corpus.choices.example} "A sentence."'
+        )

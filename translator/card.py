@@ -28,8 +28,6 @@ def model_card(
     computed = metric_settings(bleu_tokenizer(choices.languages[0]))
     directions = "; ".join(f"from {way.source} to {way.target}" for way in corpus.all_directions)
     domains = f" Domains: {', '.join(choices.known_tags)}." if choices.known_tags else ""
-    asking = f" --to {choices.languages[0]}" if len(choices.languages) > 1 else ""
-    asking += f" --tag {tag}" if (tag := choices.tags[choices.languages[0]][0]) is not None else ""
     begun = "" if origin is None else f"\n| begun with | the weights of {origin['name']}, step {origin['step']:,} |"
     rows = "\n".join(f"| {tag} | {value:.4g} |" for tag, value in metrics.items())
     layers = f"{model.num_encoder_layers} + {model.num_decoder_layers}"
@@ -42,7 +40,7 @@ def model_card(
 
 Translates {directions}.{domains} Made with translator {__version__}.
 
-    translator translate --model {config.name}{asking} "A sentence."
+    translator translate --model {config.name}{choices.example} "A sentence."
 
 | | |
 | --- | --- |

@@ -37,7 +37,10 @@ def test_the_commands_in_the_comments_of_a_preset_load(path: Path, monkeypatch: 
 
 
 def test_all_presets_are_here() -> None:
-    names = "char-en-kn multi30k-en-de opus-books-en-it scalar-norm starter-en-it transformer-base tutorial-en-it"
+    names = (
+        "char-en-kn multi30k-en-de opus-books-en-it scalar-norm several-corpora starter-en-it transformer-base"
+        " tutorial-en-it"
+    )
     assert [path.stem for path in PRESETS] == names.split()
 
 

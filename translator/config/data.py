@@ -80,6 +80,10 @@ FORMS = {"source": "source", "target": "source", "path": "path", "hub": "hub", "
 """Keys of Files that say where the pairs lie -> which of the four forms they belong to."""
 
 
+KINDS = frozenset({"source_language", "target_language", "tag", "weight", "directions", "filters"})
+"""Keys of a corpus that say what it is: they stay when another place is given for it."""
+
+
 def is_files(value: object) -> bool:
     """Whether a value says where one set of pairs lies, rather than naming several sets."""
     return isinstance(value, str | Path | Files) or (

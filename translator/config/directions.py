@@ -52,6 +52,17 @@ class Choices:
         """Every tag, of whichever language."""
         return list(dict.fromkeys(tag for known in self.tags.values() for tag in known if tag is not None))
 
+    @property
+    def example(self) -> str:
+        """Words for the command line that choose the first of everything; empty where there is nothing to choose."""
+        language = self.languages[0]
+        to = f" --to {language}" if len(self.tags) > 1 else ""
+        return (
+            to
+            if None in self.tags[language] or len(self.tags[language]) == 1
+            else f"{to} --tag {self.tags[language][0]}"
+        )
+
     def choose(self, language: str | None = None, tag: str | None = None) -> tuple[str, str | None]:
         """Target language and tag for what a user gave; what only one answer is possible to need not be given.
 

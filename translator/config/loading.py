@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from translator.config.data import FORMS, TrainingCorpus, as_list, as_sets, is_files
+from translator.config.data import FORMS, KINDS, TrainingCorpus, as_list, as_sets, is_files
 from translator.config.explain import explain
 from translator.config.fields import Config
 from translator.config.keys import dotted, section_of, take_unknown
@@ -50,6 +50,8 @@ def _apply(text: str, tree: Tree) -> list[str]:
         way, value, problems = read_override(text)
     except ConfigError as error:
         return [str(error)]
+    if way[:2] == ("corpus", "train") and len(way) > 3 and way[2].isdigit():
+        return problems or _apply_to_corpus(text, int(way[2]), way[3:], value, tree)
     nested: Any = value
     for part in reversed(way):
         nested = {part: nested}
@@ -67,6 +69,28 @@ def _apply(text: str, tree: Tree) -> list[str]:
     return []
 
 
+def _apply_to_corpus(text: str, number: int, keys: tuple[str, ...], value: Any, tree: Tree) -> list[str]:
+    """Put corpus.train.NUMBER.key=value, counted from 0, into the tree; return what is wrong with it."""
+    corpora = as_list(tree.values.get("corpus", {}).get("train", []))
+    if number >= len(corpora):
+        return [f"override `{text}`: corpus.train has {len(corpora)} entries, and they are counted from 0"]
+    nested: Any = {keys[-1]: value}
+    for key in reversed(keys[:-1]):
+        nested = {key: nested}
+    if problems := take_unknown({"corpus": {"train": [nested]}}):
+        return [f"override `{text}`: {sentence}" for _, sentence in problems]
+    nested = _absolute(nested, Path.cwd())
+    corpora[number] = _room(corpora[number], ("corpus", "train", keys[0]))
+    values = corpora[number]
+    for key in keys[:-1]:
+        values[key] = dict(values.get(key) or {})
+        values, nested = values[key], nested[key]
+    values[keys[-1]] = nested[keys[-1]]
+    tree.values["corpus"]["train"] = corpora
+    tree.places[("corpus", "train", number, *keys)] = f"override `{text}`"
+    return []
+
+
 def _room(there: Any, way: tuple[str, ...]) -> dict[str, Any]:
     """The mapping at way[:-1], made so that the key way[-1] of an override fits into it.
 
@@ -80,7 +104,7 @@ def _room(there: Any, way: tuple[str, ...]) -> dict[str, Any]:
         if key not in TrainingCorpus.model_fields:
             there = {way[1]: there} if one_place else there
         elif not one_place or (key in FORMS and {FORMS.get(old, FORMS[key]) for old in there} != {FORMS[key]}):
-            there = {}
+            there = {old: kept for old, kept in there.items() if old in KINDS} if one_place else {}
     return dict(there) if isinstance(there, dict) else {}
 
 
