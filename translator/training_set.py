@@ -6,10 +6,9 @@ from typing import Any
 
 from datasets import Dataset, concatenate_datasets
 
-from translator.config import Config
+from translator.config import Config, TrainingCorpus
 from translator.corpus import Corpus
 from translator.encode import encode_corpus
-from translator.errors import CorpusError
 from translator.mixing import Part, mix, num_draws, temperature_weights
 from translator.prefix import prefix_ids
 from translator.tokenizer import Tokenizer
@@ -24,7 +23,7 @@ def tokenizer_texts(config: Config, corpus: Corpus) -> Dataset:
     tables = [corpus.train]
     if not config.tokenizer.shared:
         settings = config.corpus
-        for place, table in zip(settings.train, _tables(corpus), strict=True):
+        for _, place, _, table in _corpora(config, corpus):
             if settings.languages(place).reverse in settings.directions(place):
                 tables.append(_turned(table))
     return tables[0] if len(tables) == 1 else concatenate_datasets(tables)
@@ -43,8 +42,7 @@ def encode_parts(
     """
     settings = config.corpus
     parts: dict[str, Part] = {}
-    first_row = 0
-    for number, (place, table) in enumerate(zip(settings.train, _tables(corpus), strict=True)):
+    for number, place, first_row, table in _corpora(config, corpus):
         filters = settings.filters_of(place)
         limits: dict[str, Any] = {"max_tokens": filters.max_tokens, "max_ratio": filters.max_ratio}
         encoded = encode_corpus(table, src_tokenizer, tgt_tokenizer, **limits, **options)
@@ -61,12 +59,10 @@ def encode_parts(
                 ids = encoded.reversed() if one_vocabulary else encode_corpus(
                     _turned(table), src_tokenizer, tgt_tokenizer, **limits, **options
                 )  # fmt: skip
-            name = f"corpus {number + 1}, {way}" + ("" if place.tag is None else f", {place.tag}")
-            if ids.num_pairs:
-                parts[name] = Part(ids, prefix_ids(src_tokenizer, way.target, place.tag), place.weight, first_row)
-        first_row += len(table)
-    if not parts:
-        raise CorpusError("there are no usable training pairs")
+            name = f"corpus {number}, {way}" + ("" if place.tag is None else f", {place.tag}")
+            parts[name] = Part(ids, prefix_ids(src_tokenizer, way.target, place.tag), place.weight, first_row)
+    lost = [number for number, size in enumerate(corpus.sizes, start=1) if not size]
+    corpus.report.warnings += [f"the filters leave no pair of corpus {number}" for number in lost]
     if settings.mix.temperature != 1:
         weights = temperature_weights([part.encoded.num_pairs for part in parts.values()], settings.mix.temperature)
         parts = {
@@ -113,12 +109,13 @@ def longest_source(parts: dict[str, Part]) -> int:
     return max(int(part.encoded.lengths(0)[0].max()) for part in parts.values()) - 1
 
 
-def _tables(corpus: Corpus) -> Iterator[Dataset]:
-    """The pairs of each corpus."""
+def _corpora(config: Config, corpus: Corpus) -> Iterator[tuple[int, TrainingCorpus, int, Dataset]]:
+    """Number from 1, settings, first row and pairs of each training corpus that has pairs left."""
     first = 0
-    for size in corpus.sizes:
-        whole = size == len(corpus.train)
-        yield corpus.train if whole else corpus.train.select(range(first, first + size))
+    for number, (place, size) in enumerate(zip(config.corpus.train, corpus.sizes, strict=True), start=1):
+        if size:
+            whole = size == len(corpus.train)
+            yield number, place, first, corpus.train if whole else corpus.train.select(range(first, first + size))
         first += size
 
 

@@ -100,10 +100,8 @@ def _field_at(loc: Way) -> tuple[Way, FieldInfo | None]:
             info = model.model_fields[str(part)]
             model = section_of(info)
             way.append(part)
-        elif (
-            model is not None and issubclass(model, Files) and part != "[key]"
-        ):  # the number of a place or the name of a set
-            way.append(part)
+        elif model is not None and issubclass(model, Files) and part != "[key]":
+            way.append(part)  # the number of a corpus or the name of a set
         else:
             break
     return tuple(way), info
