@@ -62,9 +62,13 @@ def draw(sizes: Sequence[int], weights: Sequence[float], *, seed: int, epoch: in
         times, rest = divmod(num_draws(size, weight), size)
         pieces += [pairs] * times
         if rest:
-            order = np.random.Generator(np.random.PCG64([seed, _STREAM, number])).permutation(pairs)
+            order = np.arange(size, dtype=dtype)
+            np.random.Generator(np.random.PCG64([seed, _STREAM, number])).shuffle(order)
             start = epoch * rest % size
-            pieces += [order[start : start + rest], order[: max(0, start + rest - size)]]
+            taken = np.zeros(size, dtype=bool)
+            taken[order[start : start + rest]] = True
+            taken[order[: max(0, start + rest - size)]] = True
+            pieces.append(pairs[taken])  # ascending: lengths and token ids are then read in the order they lie in
         first += size
     return np.concatenate(pieces)
 
