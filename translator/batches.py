@@ -34,6 +34,7 @@ class EncodedPairs(Protocol):
     def index(self) -> IntArray: ...
     def lengths(self, epoch: int) -> tuple[IntArray, IntArray]: ...
     def pair(self, i: int, epoch: int) -> tuple[IntArray, IntArray]: ...
+    def numbers(self, positions: IntArray, epoch: int) -> IntArray: ...
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Batch:
     labels_BT: Tensor  # int64, target + [eos], then pad
     num_src_tokens: int  # real tokens of src_BS
     num_tgt_tokens: int  # real tokens of labels_BT
-    index_B: Tensor  # int64, number of each pair in the encoded corpus
+    index_B: Tensor  # int64, number of each pair in the encoded corpora, the same in every epoch
 
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch with its tensors on `device`."""
@@ -292,11 +293,12 @@ class BatchStream:
         return self._plan.shapes(*self._encoded.lengths(self._epoch))
 
     def _collate(self, index: IntArray) -> Batch:
-        return collate([self._encoded.pair(int(i), self._epoch) for i in index], index, **self.ids)
+        pairs = [self._encoded.pair(int(i), self._epoch) for i in index]
+        return collate(pairs, self._encoded.numbers(index, self._epoch), **self.ids)
 
     def _plan_epoch(self, epoch: int) -> BatchPlan:
         src_len, tgt_len = self._encoded.lengths(epoch)
-        rows = self._encoded.index
+        rows = self._encoded.index[self._encoded.numbers(np.arange(len(src_len)), epoch)]
         return plan_epoch(src_len, tgt_len, budget=self._budget, seed=self._seed, epoch=epoch, rows=rows)
 
 

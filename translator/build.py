@@ -7,16 +7,14 @@ import json
 import platform
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from translator import __version__, budget, checkpoint
-from translator import corpus as corpora
 from translator.batches import BatchStream
 from translator.card import model_card
 from translator.config import (
@@ -32,31 +30,21 @@ from translator.config import (
     validation_sets,
 )
 from translator.device import Device, apply, available_kinds, choose_device, free_memory
-from translator.encode import Encoded, encode_corpus
 from translator.errors import CheckpointError, TranslatorError
-from translator.files import Folders, cache_folder, hold, make_folder, remove_leftovers, write_atomic
+from translator.files import Folders, hold, make_folder, remove_leftovers, write_atomic
+from translator.initial import Initial, inherit, load_initial
 from translator.log import RunLog
-from translator.memory import Sizes
 from translator.model import Transformer
 from translator.optim import FlatParameters, Optimizer, WeightAverage, learning_rate
-from translator.resuming import (
-    already_done,
-    as_stored,
-    check_identity,
-    compare,
-    keep_choices,
-    other_versions,
-    stream_position,
-)
-from translator.tokenizer import Tokenizer, train_tokenizers
+from translator.resuming import already_done, as_stored, compare, keep_choices, other_versions, stream_position
+from translator.run_data import RunData, prepare_data
 from translator.trainer import Trainer
 from translator.training_state import Outcome, Settings
 from translator.translate import Translator
-from translator.validation import ValidationSet, Validator
-from translator.weights import WEIGHTS, load_tokenizers, save_tokenizers, save_weights
+from translator.validation import Validator
+from translator.weights import WEIGHTS, save_tokenizers, save_weights
 
 FLOAT16_LOSS_SCALE = 2.0**16
-UNKNOWN_WARNING = 0.05  # share of unknown tokens in a validation set above which the run warns
 
 
 def train(config: Config, *, home: Path, restart: bool = False, accept_new_corpus: bool = False) -> int:
@@ -98,10 +86,15 @@ def _run(
     """Nothing is written before it is known that the run can begin, or go on and is not finished."""
     started = time.monotonic()
     loaded = None if restart else checkpoint.load_newest(folders.checkpoints)
-    stored = config
+    stored, initial = config, None
     if loaded is not None:
         stored = load_config(folders.weights / "config.yaml")
+        if stored.train.init_from is not None:
+            config = inherit(config, stored)  # the weights that it began with are not needed any more
         config = keep_choices(config, stored, available_kinds())
+    elif config.train.init_from is not None:
+        initial = load_initial(config.train.init_from, folders.home)
+        config = inherit(config, initial.config)
     device = choose_device(config.device.kind, config.device.precision, config.device.threads)
     choices = {"kind": device.torch_device.type, "precision": device.precision, "threads": device.threads}
     choices["compile"] = config.device.compile is True
@@ -114,7 +107,7 @@ def _run(
     for line in [*([] if loaded is None else compare(stored, config)), *(f"Warning: {text}" for text in warnings)]:
         log.line(line)
     with as_stored(loaded):
-        data = _prepare_data(config, folders, log, loaded, accept_new_corpus=accept_new_corpus)
+        data = prepare_data(config, folders, log, loaded, initial, accept_new_corpus=accept_new_corpus)
         if config.batch.tokens == "auto":
             kind, free, lengths = device.torch_device.type, free_memory(device.torch_device), data.train.lengths(0)
             tokens, reason = budget.choose_tokens(data.sizes(config, device), kind, *lengths, free=free)
@@ -125,7 +118,7 @@ def _run(
             position = stream_position(stored, config, loaded.state["stream"], new_corpus=bool(data.changed))
         stop_after = config.train.stop_after
         stop_at = None if stop_after is None else started + seconds_of(stop_after)
-        trainer = _make_trainer(config, folders, device, data, log, position, stop_at)
+        trainer = make_trainer(config, folders, device, data, log, position, initial, stop_at=stop_at)
         if loaded is not None:
             trainer.load(loaded)
     if loaded is not None and (done := already_done(config, trainer.state)):
@@ -144,7 +137,7 @@ def _run(
         raise
     finally:
         log.close()
-    _say_how_it_ended(log, folders, trainer, outcome)
+    _say_how_it_ended(config, log, folders, trainer, outcome)
     return outcome.status
 
 
@@ -156,7 +149,7 @@ def _take_new_corpus(trainer: Trainer, changed: Mapping[str, str]) -> None:
 
 
 def _open_folders(
-    config: Config, folders: Folders, data: "Data", log: RunLog, trainer: Trainer, loaded: checkpoint.Checkpoint | None
+    config: Config, folders: Folders, data: RunData, log: RunLog, trainer: Trainer, loaded: checkpoint.Checkpoint | None
 ) -> None:
     """Write what stands in the folders of a run from its first moment: log, settings, report, tokenizers."""
     make_folder(folders.checkpoints)
@@ -165,6 +158,8 @@ def _open_folders(
     if loaded is None:
         save_tokenizers(folders.weights, data.src_tokenizer, data.tgt_tokenizer)
         log.line(f"Run {folders.name} begins; translator {__version__}, torch {torch.__version__}.")
+        if data.origin is not None:
+            log.line(f"Its weights are those of {data.origin['name']}, step {data.origin['step']:,}.")
         settings = {key: value for key, (value, _) in flat_settings(config).items()}
         log.hyperparameters(settings, [trainer.settings.stop_on or "train/loss"])
     else:
@@ -179,124 +174,16 @@ def _open_folders(
     log.save_text("corpus.json", json.dumps(data.report, indent=1, ensure_ascii=False) + "\n")
 
 
-@dataclass(frozen=True)
-class Data:
-    """What a run learns from and is measured on."""
-
-    src_tokenizer: Tokenizer
-    tgt_tokenizer: Tokenizer
-    train: Encoded
-    valid: dict[str, ValidationSet]
-    fingerprint: str
-    contents: dict[str, list[dict[str, Any]]]
-    report: dict[str, Any]
-    changed: dict[str, str]
-    """Sets that are not what they were when the run was left, with what has changed."""
-    locate: Callable[[int], str]  # where in the corpus a training pair stands, by its number in `train`
-
-    def sizes(self, config: Config, device: Device) -> Sizes:
-        """What the memory of the run depends on."""
-        vocab_sizes = self.src_tokenizer.vocab_size, self.tgt_tokenizer.vocab_size
-        return budget.sizes_of(config, device, *vocab_sizes, validates=bool(self.valid))
-
-    @property
-    def longest_source(self) -> int:
-        """Tokens of the longest training source, without the end mark."""
-        return int(self.train.lengths(0)[0].max()) - 1
-
-
-def _prepare_data(
-    config: Config,
-    folders: Folders,
-    log: RunLog,
-    loaded: checkpoint.Checkpoint | None,
-    *,
-    accept_new_corpus: bool = False,
-) -> Data:
-    """Read, filter and encode the corpus; train the tokenizers, or load those of the run that goes on."""
-    started = time.monotonic()
-    corpus = corpora.prepare(config.corpus)
-    contents, changed = corpus.contents(), dict[str, str]()
-    if loaded is None:
-        src_tokenizer, tgt_tokenizer = train_tokenizers(corpus.train, config.tokenizer)
-    else:
-        src_tokenizer, tgt_tokenizer = load_tokenizers(folders.weights)
-        tokenizers = src_tokenizer, tgt_tokenizer
-        changed = check_identity(loaded, corpus.fingerprint, contents, tokenizers, accept_new_corpus=accept_new_corpus)
-    filters, tokenizer = config.corpus.filters, config.tokenizer
-    common: dict[str, Any] = {
-        "seed": config.seed,
-        "cache": cache_folder() / "tokens",
-        "num_workers": int(config.device.threads),
-    }
-    train_set = encode_corpus(
-        corpus.train,
-        src_tokenizer,
-        tgt_tokenizer,
-        max_tokens=filters.max_tokens,
-        max_ratio=filters.max_ratio,
-        dropout=tokenizer.dropout,
-        dropout_samples=tokenizer.dropout_samples,
-        **common,
-    )
-    for reason, count in train_set.skipped.items():
-        examples = [
-            f"{corpus.locate('train', row)}: {src} source and {tgt} target tokens"
-            for row, src, tgt in train_set.examples[reason]
-        ]
-        corpus.report.add("train", f"dropped: {reason}", count, examples)
-    valid_sets = {
-        name: ValidationSet(
-            dataset,
-            encode_corpus(dataset, src_tokenizer, tgt_tokenizer, **common),
-            num_left_out=corpus.num_left_out("valid" if name == "valid" else f"valid/{name}"),
-        )
-        for name, dataset in corpus.valid.items()
-    }
-    if loaded is None:
-        _describe_data(corpus, src_tokenizer, tgt_tokenizer, config, log)
-    log.line(
-        f"Corpus ready in {time.monotonic() - started:.1f} s: {train_set.num_pairs:,} training pairs. "
-        f"Tables and token ids are kept in {cache_folder()}; delete that folder to clear them."
-    )
-    report: dict[str, Any] = corpus.report.to_json()
-
-    def locate(pair: int) -> str:
-        return corpus.locate("train", int(train_set.index[pair]))
-
-    return Data(
-        src_tokenizer, tgt_tokenizer, train_set, valid_sets, corpus.fingerprint, contents, report, changed, locate
-    )
-
-
-def _describe_data(
-    corpus: corpora.Corpus, src_tokenizer: Tokenizer, tgt_tokenizer: Tokenizer, config: Config, log: RunLog
-) -> None:
-    """What was found in the corpus, how large the vocabularies are, and whether they cover the validation sets."""
-    for line in corpus.report.table().splitlines():
-        log.line(line)
-    sides = {"source": src_tokenizer, "target": tgt_tokenizer}
-    for side, one in ({"shared": src_tokenizer} if config.tokenizer.shared else sides).items():
-        asked = one.asked_vocab_size or config.tokenizer.vocab_size
-        rare = f" {one.num_rare_characters:,} rare characters have none." if one.num_rare_characters else ""
-        log.line(f"Vocabulary ({side}, {one.kind}): {one.vocab_size:,} entries, {asked} asked.{rare}")
-    for name, dataset in corpus.valid.items():
-        for side, one in sides.items():
-            if (rate := one.unknown_rate(dataset[side])) > UNKNOWN_WARNING:
-                log.line(
-                    f"Warning: {rate:.0%} of the {side} tokens of {name} are unknown to the {one.kind} vocabulary; "
-                    "tokenizer.kind=bpe or unigram leaves none unknown."
-                )
-
-
-def _make_trainer(
+def make_trainer(
     config: Config,
     folders: Folders,
     device: Device,
-    data: Data,
+    data: RunData,
     log: RunLog,
     position: Mapping[str, int],
-    stop_at: float | None,
+    initial: Initial | None = None,
+    *,
+    stop_at: float | None = None,
 ) -> Trainer:
     """The objects of the loop; `position` is where its batches begin, `stop_at` (monotonic) when the job ends."""
 
@@ -320,6 +207,9 @@ def _make_trainer(
     torch.manual_seed(config.seed)
     model = make_model().to(device.torch_device, device.dtype)
     parameters = FlatParameters(model)
+    if initial is not None:
+        parameters.fill(parameters.master, initial.weights)
+        parameters.publish()
     num_parameters = sum(parameter.numel() for parameter in model.parameters())
     log.line(f"Model: {num_parameters:,} parameters.")
     optim = config.optim
@@ -335,7 +225,7 @@ def _make_trainer(
             data.tgt_tokenizer,
             decode=config.decode.model_copy(update={"beam_size": 1}),  # greedy, whatever `translate` does later
             longest_source=data.longest_source,
-            target_language=config.corpus.target_language,
+            choices=config.corpus.choices,
         )
         validator = Validator(
             translator,
@@ -362,6 +252,7 @@ def _make_trainer(
             num_pairs=data.train.num_pairs,
             num_parameters=num_parameters,
             vocab_sizes=(data.src_tokenizer.vocab_size, data.tgt_tokenizer.vocab_size),
+            origin=data.origin,
         )
         write_atomic(folders.weights / "README.md", card)
 
@@ -385,6 +276,7 @@ def _make_trainer(
             "program": __version__,
             "torch": torch.__version__,
             "python": platform.python_version(),
+            "init_from": data.origin,
         },
         locate=data.locate,
     )
@@ -456,7 +348,7 @@ def _set_aside(folders: Folders) -> None:
             print(f"The old run is kept as {kept}.", file=sys.stderr)
 
 
-def _say_how_it_ended(log: RunLog, folders: Folders, trainer: Trainer, outcome: Outcome) -> None:
+def _say_how_it_ended(config: Config, log: RunLog, folders: Folders, trainer: Trainer, outcome: Outcome) -> None:
     best = trainer.state.best
     home = "" if folders.home == Path() else f" --home {folders.home}"
     if best is not None:
@@ -465,4 +357,6 @@ def _say_how_it_ended(log: RunLog, folders: Folders, trainer: Trainer, outcome: 
     if outcome.status:
         log.line(f"Go on with: translator resume {folders.name}{home}")
     else:
-        log.line(f'Try it: translator translate --model {folders.name}{home} "A sentence."')
+        log.line(
+            f'Try it: translator translate --model {folders.name}{home}{config.corpus.choices.example} "A sentence."'
+        )

@@ -142,6 +142,12 @@ def _decoding_options() -> _Parser:
     options.add_argument("--model", metavar="NAME|PATH", help=_MODEL_HELP)
     options.add_argument("--device", metavar="KIND", default="auto", help="auto, cpu, cuda or mps")
     options.add_argument("--json", action="store_true", help="one JSON object a line, with scores")
+    options.add_argument(
+        "--to",
+        metavar="CODE",
+        help="language to translate into, where the model knows several (their codes are listed)",
+    )
+    options.add_argument("--tag", metavar="TAG", help="domain of the text, where the model knows several")
     options.add_argument("--batch-tokens", type=int, metavar="N", help="tokens of padded text in one batch")
     return options
 

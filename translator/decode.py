@@ -45,9 +45,16 @@ def inference(model: Transformer) -> Iterator[None]:
 
 
 def search_ids(
-    model: Transformer, sources: Sequence[Ids], settings: DecodeConfig, num_best: int = 1
+    model: Transformer,
+    sources: Sequence[Ids],
+    settings: DecodeConfig,
+    num_best: int = 1,
+    blocked_ids: Sequence[int] = (),
 ) -> list[list[Hypothesis]]:
-    """The `num_best` best hypotheses of each source, greedy for a beam of one; ids without special tokens."""
+    """The `num_best` best hypotheses of each source, greedy for a beam of one; ids without special tokens.
+
+    Tokens in `blocked_ids` are never written, as pad, bos and unk are not.
+    """
     limits = [int(settings.max_length_ratio * len(source)) + settings.max_length_extra for source in sources]
     if (most := max_positions(model)) is not None:
         limits = [min(limit, most - 1) for limit in limits]
@@ -58,14 +65,19 @@ def search_ids(
     with inference(model):
         for rows in _batches_by_length(sizes, settings.batch_tokens // settings.beam_size, most_rows):
             hypotheses = _search_batch(
-                model, [sources[row] for row in rows], [limits[row] for row in rows], settings, num_best
+                model, [sources[row] for row in rows], [limits[row] for row in rows], settings, num_best, blocked_ids
             )
             found.update(zip(rows, hypotheses, strict=True))
     return [found[row] for row in range(len(sources))]
 
 
 def _search_batch(
-    model: Transformer, sources: list[Ids], limits: list[int], settings: DecodeConfig, num_best: int
+    model: Transformer,
+    sources: list[Ids],
+    limits: list[int],
+    settings: DecodeConfig,
+    num_best: int,
+    blocked_ids: Sequence[int],
 ) -> list[list[Hypothesis]]:
     device = next(model.parameters()).device
     batch = collate([(_array(source), _array(())) for source in sources], range(len(sources))).to(device)
@@ -74,7 +86,7 @@ def _search_batch(
         "eos_id": Tokenizer.eos_id,
         "max_lengths": limits,
         # The end of the sentence is always allowed, so an unknown token is never the only choice.
-        "blocked_ids": (Tokenizer.pad_id, Tokenizer.bos_id, Tokenizer.unk_id),
+        "blocked_ids": (Tokenizer.pad_id, Tokenizer.bos_id, Tokenizer.unk_id, *blocked_ids),
         "length_penalty": settings.length_penalty,
         "device": device,
     }

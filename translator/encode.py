@@ -14,7 +14,7 @@ import tempfile
 import zlib
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -65,6 +65,21 @@ class Encoded:
         sample = epoch % self.num_samples
         src, tgt = (self._sentence(f"{side}.{sample}", i) for side in _SIDES)
         return src, tgt
+
+    def numbers(self, positions: IntArray, epoch: int = 0) -> IntArray:
+        """Numbers of the pairs at these positions of an epoch: here the positions themselves."""
+        del epoch
+        return positions
+
+    def reversed(self) -> "Encoded":
+        """The same pairs from target to source, where one tokenizer serves both sides."""
+
+        def turned(by_name: dict[str, Any]) -> dict[str, Any]:
+            other = dict(zip(_SIDES, _SIDES[::-1], strict=True))
+            parts = ((*name.split("."), values) for name, values in by_name.items())
+            return {f"{other[side]}.{sample}": values for side, sample, values in parts}
+
+        return replace(self, _ids=turned(self._ids), _offsets=turned(self._offsets))
 
     def _sentence(self, name: str, i: int) -> IntArray:
         start, end = self._offsets[name][i : i + 2]

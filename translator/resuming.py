@@ -43,10 +43,15 @@ def compare(stored: Config, config: Config) -> list[str]:
 def stream_position(
     stored: Config, config: Config, saved: Mapping[str, int], *, new_corpus: bool = False
 ) -> dict[str, int]:
-    """Where the batches go on: after the last one, or with the next epoch when they are others now."""
-    if new_corpus or stored.batch.tokens != config.batch.tokens:
+    """Where the batches go on: after the last one, or with the next epoch when they are made otherwise now."""
+    if new_corpus or _plan(stored) != _plan(config):
         return {"epoch": saved["epoch"] + 1, "batch": 0}
     return dict(saved)
+
+
+def _plan(config: Config) -> tuple[object, ...]:
+    """All settings that decide which pairs make an epoch and how they are cut into batches."""
+    return config.batch.tokens, config.corpus.mix.temperature, [corpus.weight for corpus in config.corpus.train]
 
 
 def already_done(config: Config, state: State) -> str | None:

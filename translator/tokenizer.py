@@ -10,8 +10,8 @@ becomes `_`. `decode(encode(text))` is the normalised text wherever nothing is u
 - word: what stands between spaces and punctuation marks, and each mark.
 - character: each code point is a token, the space too.
 
-The four special tokens are entries of the vocabulary but are never recognised inside text: what looks like
-one, or like a byte token, is cut at its brackets as any other text.
+The four special tokens, and those that say language and domain (`prefix`), are entries of the vocabulary but are
+never recognised inside text: what looks like one, or like a byte token, is cut at its brackets as any other text.
 """
 
 import hashlib
@@ -39,6 +39,9 @@ from translator.tokenizer_form import (
     normalizer,
     pre_tokenizer,
 )
+
+CONTROL_TOKEN = re.compile(r"<(2|domain:)[A-Za-z0-9][A-Za-z0-9_-]*>")
+"""Form of the tokens that stand before a source; no entry that is learned from text holds a bracket and more."""
 
 KINDS = ("bpe", "unigram", "word", "character")
 
@@ -100,6 +103,9 @@ class Tokenizer:
         self.fingerprint: str = hashlib.sha256(canonical.encode()).hexdigest()
         self.kind: str = kind_of(description)
         self.vocab_size: int = inner.get_vocab_size()
+        named = ((token, i) for token, i in inner.get_vocab().items() if CONTROL_TOKEN.fullmatch(token))
+        self.control_ids: dict[str, int] = dict(sorted(named, key=lambda entry: entry[1]))
+        self._left_out = {self.pad_id, self.bos_id, self.eos_id, *self.control_ids.values()}
 
     @staticmethod
     def train(
@@ -110,9 +116,11 @@ class Tokenizer:
         min_frequency: int = 1,
         split_digits: bool = False,
         lowercase: bool = False,
+        control_tokens: Sequence[str] = (),
     ) -> "Tokenizer":
-        """Learn a vocabulary of at most `vocab_size` entries, special and byte tokens included.
+        """Learn a vocabulary of at most `vocab_size` entries, special, control and byte tokens included.
 
+        `control_tokens` (of the form CONTROL_TOKEN) get the entries after the special ones.
         `lines` is read twice (a one-shot iterator is kept in memory for that). The same lines give the same
         tokenizer.
         `num_rare_characters` of the result counts the distinct characters of `lines` that got no entry: they are
@@ -123,12 +131,15 @@ class Tokenizer:
         """
         if kind not in KINDS:
             raise ConfigError(f"tokenizer.kind is {kind!r}; choose one of {', '.join(KINDS)}")
-        base = len(SPECIAL_TOKENS) + (len(BYTE_TOKENS) if kind in ("bpe", "unigram") else 0)
+        assert all(map(CONTROL_TOKEN.fullmatch, control_tokens))
+        spelt_in_bytes = kind in ("bpe", "unigram")
+        fixed = [*SPECIAL_TOKENS, *control_tokens, *(BYTE_TOKENS if spelt_in_bytes else ())]
+        base = len(fixed)
         room = vocab_size - base
         if room < 16:
             raise ConfigError(
                 f"tokenizer.vocab_size is {vocab_size}, but the kind {kind} needs {base} entries for special"
-                f"{' and byte' if base > len(SPECIAL_TOKENS) else ''} tokens and at least 16 to learn: "
+                f"{' and byte' if spelt_in_bytes else ''} tokens and at least 16 to learn: "
                 f"ask for {base + 16} or more"
             )
         if iter(lines) is lines:
@@ -137,21 +148,21 @@ class Tokenizer:
         cutter = pre_tokenizer(split_digits=split_digits)
         num_rare = None
         if kind == "word":
-            model: Any = _train_words(_normalised(lines, normal), cutter, room, min_frequency)
+            model: Any = _train_words(_normalised(lines, normal), cutter, room, min_frequency, fixed)
         else:
             counts = _count_characters(_normalised(lines, normal))
             if kind == "character":
                 kept = [c for c in _by_frequency(counts) if counts[c] >= min_frequency][:room]
                 num_rare = len(counts) - len(kept)
                 # Subwords without a merge: each character by itself, an unknown one as one unknown token.
-                model = make_model(kind, [*SPECIAL_TOKENS, *kept])
+                model = make_model(kind, [*fixed, *kept])
             else:
                 rare = _rare_characters(counts, room)
                 num_rare = len(rare)
                 # A blank in place of a rare character keeps pieces from growing across it.
                 text = (line.translate(rare) for line in _normalised(lines, normal))
                 train = _train_bpe if kind == "bpe" else _train_unigram
-                model = train(text, cutter, room, min_frequency)
+                model = train(text, cutter, room, min_frequency, fixed)
         inner = assemble(kind, model, lowercase=lowercase, split_digits=split_digits)
         return Tokenizer(inner, asked_vocab_size=vocab_size, num_rare_characters=num_rare)
 
@@ -210,8 +221,8 @@ class Tokenizer:
         return [(encoding.ids, [word or 0 for word in encoding.word_ids]) for encoding in encodings]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """One line of text. Pad, bos and eos are left out; an unknown token is shown as `<unk>`."""
-        tokens = self.tokens([i for i in ids if i not in (self.pad_id, self.bos_id, self.eos_id)])
+        """One line of text. Control tokens, pad, bos and eos are left out; an unknown token is shown as `<unk>`."""
+        tokens = self.tokens([i for i in ids if i not in self._left_out])
         if self.kind == "word":  # the unknown word has swallowed the marker before it
             tokens = [MARKER + token if token == SPECIAL_TOKENS[self.unk_id] else token for token in tokens]
         text: str = self._inner.decoder.decode(tokens) if tokens else ""
@@ -257,14 +268,19 @@ def auto_vocab_size(num_pairs: int, kind: str) -> int:
     return int(min(max(round(size / 8) * 8, low), high))
 
 
-def train_tokenizers(pairs: PairTable, settings: TokenizerSettings) -> tuple[Tokenizer, Tokenizer]:
-    """Source and target tokenizer for the training pairs; one and the same object when shared."""
+def train_tokenizers(
+    pairs: PairTable, settings: TokenizerSettings, control_tokens: Sequence[str] = ()
+) -> tuple[Tokenizer, Tokenizer]:
+    """Source and target tokenizer for the training pairs; one and the same object when shared.
+
+    The source's vocabulary gets the `control_tokens`.
+    """
     if isinstance(settings.vocab_size, int):
         vocab_size = settings.vocab_size
     else:
         vocab_size = auto_vocab_size(len(pairs), settings.kind)
 
-    def train(*columns: str) -> Tokenizer:
+    def train(*columns: str, control_tokens: Sequence[str] = ()) -> Tokenizer:
         return Tokenizer.train(
             _ColumnLines(pairs, columns),
             kind=settings.kind,
@@ -272,12 +288,13 @@ def train_tokenizers(pairs: PairTable, settings: TokenizerSettings) -> tuple[Tok
             min_frequency=settings.min_frequency,
             split_digits=settings.split_digits,
             lowercase=settings.lowercase,
+            control_tokens=control_tokens,
         )
 
     if settings.shared:
-        both = train("source", "target")
+        both = train("source", "target", control_tokens=control_tokens)
         return both, both
-    return train("source"), train("target")
+    return train("source", control_tokens=control_tokens), train("target")
 
 
 class _ColumnLines:
@@ -308,16 +325,26 @@ def _train_raw(
     return description
 
 
-def _train_bpe(lines: Iterable[str], pre_tokenizer: pre_tokenizers.PreTokenizer, room: int, min_frequency: int) -> Any:
+def _train_bpe(
+    lines: Iterable[str],
+    pre_tokenizer: pre_tokenizers.PreTokenizer,
+    room: int,
+    min_frequency: int,
+    fixed: Sequence[str],
+) -> Any:
     trainer = trainers.BpeTrainer(vocab_size=room, min_frequency=min_frequency, show_progress=False)
     raw = _train_raw(models.BPE(), trainer, lines, pre_tokenizer)
     learned = sorted(raw["vocab"], key=raw["vocab"].__getitem__)
     merges = [(left, right) for left, right in raw["merges"]]
-    return make_model("bpe", [*SPECIAL_TOKENS, *BYTE_TOKENS, *learned], merges)
+    return make_model("bpe", [*fixed, *learned], merges)
 
 
 def _train_unigram(
-    lines: Iterable[str], pre_tokenizer: pre_tokenizers.PreTokenizer, room: int, min_frequency: int
+    lines: Iterable[str],
+    pre_tokenizer: pre_tokenizers.PreTokenizer,
+    room: int,
+    min_frequency: int,
+    fixed: Sequence[str],
 ) -> Any:
     unknown = SPECIAL_TOKENS[3]
     trainer = trainers.UnigramTrainer(
@@ -325,10 +352,9 @@ def _train_unigram(
     )
     raw = _train_raw(models.Unigram(), trainer, lines, pre_tokenizer)
     pieces = _settle([(piece, score) for piece, score in raw["vocab"] if piece != unknown])
-    # Special and byte tokens hold brackets, which are cut from what is between them: no text matches.
+    # Special, control and byte tokens hold brackets, which are cut from what is between them: no text matches.
     lowest = min((score for _, score in pieces), default=0.0) - 10
-    fixed = [(token, lowest) for token in (*SPECIAL_TOKENS, *BYTE_TOKENS)]
-    return make_model("unigram", [*fixed, *pieces])
+    return make_model("unigram", [*((token, lowest) for token in fixed), *pieces])
 
 
 def _settle(pieces: list[tuple[str, float]]) -> list[tuple[str, float]]:
@@ -350,12 +376,16 @@ def _settle(pieces: list[tuple[str, float]]) -> list[tuple[str, float]]:
 
 
 def _train_words(
-    lines: Iterable[str], pre_tokenizer: pre_tokenizers.PreTokenizer, room: int, min_frequency: int
+    lines: Iterable[str],
+    pre_tokenizer: pre_tokenizers.PreTokenizer,
+    room: int,
+    min_frequency: int,
+    fixed: Sequence[str],
 ) -> Any:
     trainer = trainers.WordLevelTrainer(vocab_size=room, min_frequency=min_frequency, show_progress=False)
     raw = _train_raw(models.WordLevel(), trainer, lines, pre_tokenizer)
     words = sorted(raw["vocab"], key=raw["vocab"].__getitem__)
-    return make_model("word", [*SPECIAL_TOKENS, *words])
+    return make_model("word", [*fixed, *words])
 
 
 def _count_characters(lines: Iterable[str]) -> Counter[str]:

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scripts.benchmarks.settings import read_config
-from translator import build
 from translator.config import Config
 from translator.files import Folders
 from translator.log import RunLog
+from translator.run_data import RunData, prepare_data
 
 # Fitted to Multi30k en-de (29,000 pairs, one BPE vocabulary of 8,000), end marks not counted: the median source has
 # 14 tokens, ln(length) deviates by 0.30, ln(target / source) by 0.17 about 0.022.
@@ -75,9 +75,9 @@ def caches_in(folder: Path) -> Iterator[None]:
             os.environ["TRANSLATOR_CACHE"] = before
 
 
-def load_data(folder: Path, *overrides: str) -> tuple[Config, build.Data]:
+def load_data(folder: Path, *overrides: str) -> tuple[Config, RunData]:
     """The corpus of `bench.yaml` in `folder`, read, tokenised and encoded as for a run; quick the second time."""
     config = read_config(folder, *overrides)
     folders = Folders(folder, "bench")
     with caches_in(folder), contextlib.redirect_stderr(io.StringIO()):
-        return config, build._prepare_data(config, folders, RunLog(folders.runs), None)
+        return config, prepare_data(config, folders, RunLog(folders.runs), None)

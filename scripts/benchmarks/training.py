@@ -20,8 +20,8 @@ from scripts.benchmarks.machine import memory_now, wait_for
 from scripts.benchmarks.peers import PEERS
 from scripts.benchmarks.settings import Setting
 from scripts.benchmarks.toolkits import TOOLKITS
-from translator import build
 from translator.batches import Batch, BatchStream
+from translator.build import make_trainer
 from translator.config import resolve
 from translator.device import Device, apply, choose_device
 from translator.files import Folders
@@ -65,7 +65,7 @@ class OurTraining:
         folders.weights.mkdir(parents=True, exist_ok=True)
         log = RunLog(folders.runs)
         with contextlib.redirect_stderr(io.StringIO()):
-            self.trainer = build._make_trainer(config, folders, device, data, log, {}, stop_at=None)
+            self.trainer = make_trainer(config, folders, device, data, log, {})
             self.trainer.model.train()
             self._memory_before = memory_now(device.torch_device)
             self.trainer.preflight(self.trainer.stream.longest_batch())

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from translator.config import Files, load_config
+from translator.config import Files, TrainingCorpus, load_config
 from translator.errors import ConfigError
 
 WriteConfig = Callable[..., Path]
@@ -25,7 +25,7 @@ def test_six_lines_make_a_run(write_config: WriteConfig, tmp_path: Path) -> None
     config = load_config(write_config())
     assert config.name == "my"
     assert config.corpus.target_language == "no"
-    assert config.corpus.train == [Files(source=tmp_path / "a.en", target=tmp_path / "a.no")]
+    assert config.corpus.train == [TrainingCorpus(source=tmp_path / "a.en", target=tmp_path / "a.no")]
     assert config.corpus.valid is None
     assert config.train.steps == 10_000
 
@@ -228,7 +228,7 @@ def test_paths_are_relative_to_where_they_were_written(tmp_path: Path, monkeypat
     monkeypatch.setenv("HOME", "/home/somebody")
     overrides = ["corpus.train.target=a.no", "corpus.test={talks: ~/t.tsv, hub_set: {hub: a/b}}"]
     corpus = load_config(Path("../there/my.yaml"), overrides).corpus
-    assert corpus.train == [Files(source=tmp_path / "there/a.en", target=tmp_path / "here/a.no")]
+    assert corpus.train == [TrainingCorpus(source=tmp_path / "there/a.en", target=tmp_path / "here/a.no")]
     assert corpus.valid == {"news": Files(path=tmp_path / "v.tsv")}
     assert corpus.test == {"talks": Files(path=Path("/home/somebody/t.tsv")), "hub_set": Files(hub="a/b")}
     moved = load_config(Path("../there/my.yaml"), folder=tmp_path)

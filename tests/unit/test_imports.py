@@ -37,15 +37,19 @@ TABLE: dict[str, set[str]] = {
     "lines": ALONE,
     "check": BASE | {"checkpoint", "config", "weights"},
     "weights": BASE | {"checkpoint", "config", "memory", "model", "tokenizer"},
+    "prefix": BASE | {"tokenizer"},
+    "mixing": BASE | {"encode"},
+    "training_set": BASE | {"config", "corpus", "encode", "mixing", "prefix", "tokenizer", "validation"},
     "decode": BASE | {"batches", "config", "kv_cache", "model", "search", "tokenizer"},
-    "translate": BASE | {"config", "decode", "device", "lines", "model", "search", "tokenizer", "weights"},
-    "evaluate": BASE | {"batches", "decode", "encode", "loss", "metrics", "model", "tokenizer", "translate"},
+    "translate": BASE | {"config", "decode", "device", "lines", "model", "prefix", "search", "tokenizer", "weights"},
+    "initial": BASE | {"config", "tokenizer", "weights"},
+    "evaluate": BASE | {"batches", "decode", "encode", "loss", "metrics", "mixing", "model", "tokenizer", "translate"},
     "events": ALONE,
     "log": BASE | {"events"},
     "starter": ALONE,
     "pictures": ALONE,
     "card": BASE | {"config", "metrics"},
-    "validation": BASE | {"encode", "evaluate", "log", "pictures", "translate"},
+    "validation": BASE | {"batches", "evaluate", "log", "pictures", "translate"},
     "training_state": ALONE,
     "memory": ALONE,
     "budget": BASE | {"config", "device", "memory"},
@@ -70,6 +74,10 @@ TABLE: dict[str, set[str]] = {
     },
     "resuming": BASE | {"checkpoint", "config", "tokenizer", "training_state"},
 }
+TABLE["run_data"] = BASE | {
+    "batches", "budget", "checkpoint", "config", "corpus", "device", "initial", "log", "memory", "mixing", "prefix",
+    "resuming", "tokenizer", "training_set", "validation", "weights",
+}  # fmt: skip
 TABLE["build"] = set(TABLE)
 TABLE["commands"] = TABLE["cli"] = set(TABLE) | {"commands"}
 TABLE["__main__"] = {"cli"}

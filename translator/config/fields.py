@@ -174,6 +174,12 @@ class TrainConfig(Section):
         10, "Stop after this many steps in a row with a loss or gradient that is not finite.", "announced"
     )
     samples: Int = setting(5, "Sample translations logged at each validation.", "free", ge=0)
+    init_from: Text | None = setting(
+        None,
+        "Begin with the weights of another run, by its name or by the path of its folder. Vocabulary and model come"
+        " from there; what was written of them here must agree.",
+        "refused",
+    )
     validate_first: Bool = setting(True, "Validate once before the first step.", "free")
 
     @model_validator(mode="before")

@@ -67,9 +67,10 @@ def read_pairs(files: Any, *, source_language: str, target_language: str, key: s
 
     Args:
         files: a mapping (or pydantic model) with source and target, or path, or hub, or starter, and the
-            optional subset, split, revision, source_column, target_column, header, format; a path alone
-            means {path: ...}.
-        source_language, target_language: as the columns of tables may be named, such as "en" and "it".
+            optional subset, split, revision, source_column, target_column, header, format, and source_language
+            and target_language of its own; a path alone means {path: ...}.
+        source_language, target_language: as the columns of tables may be named, such as "en" and "it"; what
+            `files` says of its languages goes before.
         key: the setting that named the files, for messages.
 
     Raises:
@@ -77,7 +78,7 @@ def read_pairs(files: Any, *, source_language: str, target_language: str, key: s
     """
     fields = _fields(files)
     options = TableOptions(
-        languages=(source_language, target_language),
+        languages=(fields.get("source_language", source_language), fields.get("target_language", target_language)),
         source_column=fields.get("source_column"),
         target_column=fields.get("target_column"),
         header=fields.get("header"),
