@@ -122,6 +122,7 @@ def _child(job: Mapping[str, Any], output: int) -> None:
     try:
         for stream in (1, 2):
             os.dup2(output, stream)
+        sys.stdout, sys.stderr = os.fdopen(1, "w", encoding="utf-8"), os.fdopen(2, "w", encoding="utf-8")
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.environ.update(job["environment"])
         os.chdir(job["folder"])

@@ -70,7 +70,7 @@ def unsafe_renames(calls: list[Call], folder: Path) -> tuple[int, list[str]]:
             number += 1
             new = os.path.normpath(folder / re.findall(r'"([^"]*)"', call.text)[1])
             held = [path for path in dirty if path == call.path or path.startswith(f"{call.path}/")]
-            if "/.removed-" not in new and not new.endswith(".old"):
+            if "/.removed-" not in new and not new.endswith((".old", ".tmp")):  # names that nothing reads
                 problems += [f"{path} is not flushed before {call.path} becomes {new}" for path in held]
                 waiting[str(Path(new).parent)] = new
             dirty = {path.replace(call.path, new, 1) if path in held else path for path in dirty}
