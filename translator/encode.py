@@ -10,12 +10,11 @@ The cache (`files.cache_folder`) may be deleted at any time.
 import hashlib
 import json
 import os
-import shutil
 import tempfile
 import zlib
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from translator.errors import CorpusError, TranslatorError
-from translator.files import fsync_folder, write_atomic
+from translator.files import NO_ROOM, megabytes, new_folder, write_atomic
 from translator.subword_sampling import SubwordSampler, flatten
 from translator.tokenizer import Tokenizer
 
@@ -66,6 +65,21 @@ class Encoded:
         sample = epoch % self.num_samples
         src, tgt = (self._sentence(f"{side}.{sample}", i) for side in _SIDES)
         return src, tgt
+
+    def numbers(self, positions: IntArray, epoch: int = 0) -> IntArray:
+        """Numbers of the pairs at these positions of an epoch: here the positions themselves."""
+        del epoch
+        return positions
+
+    def reversed(self) -> "Encoded":
+        """The same pairs from target to source, where one tokenizer serves both sides."""
+
+        def turned(by_name: dict[str, Any]) -> dict[str, Any]:
+            other = dict(zip(_SIDES, _SIDES[::-1], strict=True))
+            parts = ((*name.split("."), values) for name, values in by_name.items())
+            return {f"{other[side]}.{sample}": values for side, sample, values in parts}
+
+        return replace(self, _ids=turned(self._ids), _offsets=turned(self._offsets))
 
     def _sentence(self, name: str, i: int) -> IntArray:
         start, end = self._offsets[name][i : i + 2]
@@ -140,7 +154,7 @@ def encode_corpus(
         try:
             encoded = _open(entry, fingerprint, tokenizers, mapped=True)
         except (OSError, ValueError, KeyError):  # absent or damaged
-            _store(build, entry)
+            _store(build, entry, _size(dataset, dropout_samples if samplers else 1))
             encoded = _open(entry, fingerprint, tokenizers, mapped=True)
     if len(dataset) and not encoded.num_pairs:
         reasons = "; ".join(f"{count} {reason}" for reason, count in encoded.skipped.items())
@@ -264,26 +278,22 @@ def _write_samples(
             (folder / f"{side}.{ending}").unlink()
 
 
-def _store(build: Callable[[Path], None], entry: Path) -> None:
-    """Build a cache entry under a temporary name and put it in its place."""
-    temporary = None
+def _store(build: Callable[[Path], None], entry: Path, num_bytes: int) -> None:
+    """Build a cache entry, of about `num_bytes`, under a temporary name and put it in its place."""
     try:
-        entry.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=".new-", dir=entry.parent))
-        build(temporary)
-        shutil.rmtree(entry, ignore_errors=True)
-        with suppress(FileExistsError):  # another process was faster with the same entry
-            temporary.rename(entry)
-        fsync_folder(entry.parent)
+        with new_folder(entry) as temporary:
+            build(temporary)
     except OSError as error:
-        if not entry.exists():
-            raise TranslatorError(
-                f"{entry.parent}: the encoded corpus cannot be stored ({error.strerror}); free some space there "
-                "or set TRANSLATOR_CACHE to another folder"
-            ) from error
-    finally:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
+        need = f"; it needs about {megabytes(num_bytes)}" if error.errno in NO_ROOM else ""
+        raise TranslatorError(
+            f"{entry.parent}: the encoded corpus cannot be stored ({error.strerror or error}){need}; "
+            "make room there, or set TRANSLATOR_CACHE to another folder"
+        ) from error
+
+
+def _size(dataset: "Dataset", num_samples: int) -> int:
+    """About how many bytes the token ids will take: two for each token of about three bytes, eight for each offset."""
+    return int(num_samples * (2 * dataset.data.nbytes / 3 + 16 * len(dataset)))
 
 
 def _open(folder: Path, fingerprint: str, tokenizers: dict[str, Tokenizer], *, mapped: bool) -> Encoded:

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from translator.corpus.filters import ambiguous_sources, copies, equal_sides, overlap, too_long
-from translator.corpus.pairs import Pairs, normalise, store
+from translator.corpus.pairs import Pairs, normalise, store_parts
 
 
 @pytest.fixture
 def pairs() -> Callable[..., Pairs]:
     def make(*texts: tuple[str, str]) -> Pairs:
         rows = [(number, source, target) for number, (source, target) in enumerate(texts, start=1)]
-        return store({"test": texts}, "a table", lambda: iter(rows))[0]
+        return store_parts({"test": texts}, "a table", lambda: iter([("", iter(rows))]))[0]
 
     return make
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from translator.corpus.find import format_of, pairs_of_files
+from translator.corpus.find import Found, check_shards, format_of, names_in, pairs_of_files
+from translator.errors import CorpusError
 
 
 @pytest.mark.parametrize(
@@ -76,3 +77,25 @@ def test_words_inside_the_names_of_documents_mean_nothing() -> None:
         "valid-checker.md.xlf",
     ]
     assert found("test.en-it.tmx", "a.tmx", split="test") == ["test.en-it.tmx"]
+
+
+def test_beside_parquet_and_arrow_files_others_only_tell_about_them() -> None:
+    assert found("train.parquet", "train.jsonl", "it.txt", "en.txt") == ["train.parquet"]
+    assert found("data.arrow", "state.json", "dataset_info.json", split="test") == ["data.arrow"]
+    assert found("state.json", "dataset_info.json") == []
+    assert found("dev/state.json", "dev/data.arrow", "dataset_dict.json") == []
+
+
+def test_hidden_files_and_what_datasets_leaves_are_out(tmp_path: Path) -> None:
+    for name in ("a.tsv", ".b.tsv", "cache-1.arrow", "x/cache-2.arrow", "x/cache-3.tsv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert [name for name, _ in names_in(tmp_path)] == ["a.tsv", "x/cache-3.tsv"]
+
+
+def test_numbered_files_must_all_be_there() -> None:
+    names = ["data/train-00000-of-00002.jsonl.gz", "data/test-00000-of-00001.jsonl.gz", "x-1-of-2.tsv"]
+    shards = [Found(name, "jsonl", ()) for name in names]
+    with pytest.raises(CorpusError, match=r"here has 1 of the 2 files data/train-\*; copy it again"):
+        check_shards(shards, Path("here"))
+    check_shards([*shards, Found("data/train-00001-of-00002.jsonl.gz", "jsonl", ())], Path("here"))

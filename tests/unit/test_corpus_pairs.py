@@ -1,14 +1,14 @@
 """The table in the cache: what is skipped and why, what decides its content, and that damage is mended."""
 
-import os
 import pickle
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from translator.corpus.pairs import BATCH_ROWS, Tally, join, store
+from translator.corpus.pairs import BATCH_ROWS, Pairs, Tally, join, store_parts
 from translator.corpus.read_tables import Row, Unusable
 from translator.errors import CorpusError
 from translator.files import sha256_file
@@ -30,6 +30,11 @@ class Reader:
     def __call__(self) -> Iterator[Row]:
         self.num_reads += 1
         return iter(self.rows)
+
+
+def store(identity: dict[str, Any], name: str, rows: Callable[[], Iterator[Row]]) -> tuple[Pairs, Tally]:
+    """The table of an input that is one file."""
+    return store_parts(identity, name, lambda: iter([("", rows())]))
 
 
 def tally_of(*rows: Row) -> Tally:
@@ -133,13 +138,12 @@ def test_a_pickle_in_the_cache_is_never_run(cache: Path, tmp_path: Path) -> None
     assert not (tmp_path / "marker").exists()
 
 
-def test_what_a_killed_process_left_is_removed_later(cache: Path) -> None:
-    old, young = cache / "pairs" / ".old.1.tmp", cache / "pairs" / ".young.2.tmp"
-    for folder in (old, young):
-        folder.mkdir(parents=True)
-    os.utime(old, (0, 0))
+def test_what_a_killed_process_left_is_removed(cache: Path) -> None:
+    left = cache / "pairs" / ".new-left"
+    left.mkdir(parents=True)
+    (left / "pairs.arrow").write_bytes(b"half")
     store({"input": 1}, "a table", Reader((1, "a", "A")))
-    assert [old.exists(), young.exists()] == [False, True]
+    assert not left.exists()
 
 
 def test_an_error_while_reading_leaves_nothing_behind(cache: Path) -> None:

@@ -88,6 +88,6 @@ def test_what_is_no_spreadsheet_is_told(tmp_path: Path, content: bytes) -> None:
 
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = book(tmp_path / "a.xlsx", {"S": [["one", "uno"]]})
-    monkeypatch.setattr(read_sheets, "MAX_UNPACKED_BYTES", 1000)
+    monkeypatch.setattr(read_sheets, "MAX_WHOLE_BYTES", 1000)
     with pytest.raises(CorpusError, match=r"unpacks to 0 MB in memory; save it as \.csv"):
         rows(path)

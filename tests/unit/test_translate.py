@@ -272,7 +272,7 @@ def test_the_stored_config_says_whether_codes_are_numbered(
     monkeypatch: pytest.MonkeyPatch, make_translator: Callable[..., Translator], setting: str, expected: bool
 ) -> None:
     one = make_translator()
-    corpus = SimpleNamespace(target_language="no", markup=setting)
+    corpus = SimpleNamespace(choices=one.choices, markup=setting)
     loaded = SimpleNamespace(
         model=one.model,
         src_tokenizer=one.src_tokenizer,

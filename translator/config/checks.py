@@ -75,7 +75,11 @@ def _parse_stop_on(config: Config) -> StopRule | str | None:
 def problems_between_sections(config: Config) -> list[Problem]:
     """Settings of different sections that cannot stand together."""
     found: list[Problem] = []
-    max_tokens = config.corpus.filters.max_tokens
+    corpus = config.corpus
+    longest = max(corpus.filters_of(one).max_tokens for one in corpus.train)
+    num_before = (len(corpus.choices.languages) > 1) + bool(corpus.choices.known_tags)  # language token, domain tag
+    max_tokens = longest + num_before
+    beside = f" with {num_before} before the source" if num_before else ""
     if config.model.share_embeddings == "all" and not config.tokenizer.shared:
         found.append(
             (
@@ -83,11 +87,11 @@ def problems_between_sections(config: Config) -> list[Problem]:
                 "all needs one vocabulary, but tokenizer.shared is false; set it to target or none",
             )
         )
-    if max_tokens + 1 > config.batch.tokens:
+    if config.batch.tokens != "auto" and max_tokens + 1 > config.batch.tokens:
         found.append(
             (
                 ("batch.tokens", "corpus.filters.max_tokens"),
-                f"{config.batch.tokens} is too small for one pair of corpus.filters.max_tokens: {max_tokens}"
+                f"{config.batch.tokens} is too small for one pair of corpus.filters.max_tokens: {longest}{beside}"
                 f" and an end mark; raise it to {max_tokens + 1} at least, or lower max_tokens",
             )
         )
@@ -95,7 +99,7 @@ def problems_between_sections(config: Config) -> list[Problem]:
         found.append(
             (
                 ("model.max_positions", "model.positions", "corpus.filters.max_tokens"),
-                f"{config.model.max_positions} is too small for corpus.filters.max_tokens: {max_tokens}"
+                f"{config.model.max_positions} is too small for corpus.filters.max_tokens: {longest}{beside}"
                 f" and the marks of begin and end; raise it to {max_tokens + 2} at least",
             )
         )
@@ -122,6 +126,8 @@ def unused_settings(config: Config) -> list[str]:
          f"optim.schedule is {optim.schedule}"),
         ("corpus.filters.drop_overlap", no_validation and not corpus.test and corpus.split is None,
          "there is no validation or test set"),
+        ("corpus.mix.temperature", len(corpus.train) == len(corpus.all_directions) == 1,
+         "there is one corpus in one direction"),
         ("decode.length_penalty", decode.beam_size == 1, "decode.beam_size is 1 (greedy)"),
         ("device.threads", config.device.kind in ("cuda", "mps"), f"device.kind is {config.device.kind}"),
         ("train.patience", no_validation or train.stop_on is None, "nothing is validated or watched"),

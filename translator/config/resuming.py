@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from translator.config.base import Resume
-from translator.config.data import Files
+from translator.config.data import Files, Filters
 from translator.config.fields import Config
 from translator.config.reading import plain_scalar
 
@@ -35,7 +35,7 @@ def dump_config(config: Config) -> str:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Files):  # four forms in one model: only what was given says which one
-        return {key: _plain(entry) for key, entry in value if entry != Files.model_fields[key].default}
+        return {key: _own(entry) for key, entry in value if entry != type(value).model_fields[key].default}
     if isinstance(value, BaseModel):
         return {key: _plain(entry) for key, entry in value}
     if isinstance(value, dict):
@@ -45,6 +45,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
     return str(value) if isinstance(value, Path) else value
+
+
+def _own(value: Any) -> Any:
+    """A value of a place of pairs. Of filters of its own only those that were written: the rest are the common ones."""
+    return value.model_dump(exclude_unset=True) if isinstance(value, Filters) else _plain(value)
 
 
 def _lines(mapping: Mapping[str, Any], indent: int) -> Iterator[str]:

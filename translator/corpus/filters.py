@@ -42,6 +42,13 @@ def overlap(rows: Rows, others: Rows, by: Literal["pair", "source"]) -> Mask:
     return _members(normalised_pairs(rows), normalised_pairs(others))
 
 
+def reverse(rows: Rows) -> Rows:
+    """The rows from target to source, for comparisons of normalised sides: the exact pair keeps its hash."""
+    turned = rows.copy()
+    turned["source"], turned["target"] = rows["target"], rows["source"]
+    return turned
+
+
 def _members(values: NDArray[np.uint64], others: NDArray[np.uint64]) -> Mask:
     """`np.isin`, many times faster: that one makes its arguments unique first, through a hash table."""
     ordered = np.sort(others)

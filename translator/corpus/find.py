@@ -8,6 +8,7 @@ from pathlib import Path
 
 from translator.corpus.languages import fold
 from translator.corpus.packing import ENDINGS, File, Member, read_head
+from translator.errors import CorpusError
 
 FORMATS = {
     ".tsv": "tsv",
@@ -25,6 +26,7 @@ FORMATS = {
     ".xls": "sheet",
     ".ods": "sheet",
     ".parquet": "parquet",
+    ".arrow": "arrow",
     ".zip": "archive",
     ".tar": "archive",
     ".tgz": "archive",
@@ -35,6 +37,7 @@ FORMATS = {
 """Endings of names -> formats; each may be followed by one of `packing.ENDINGS`."""
 
 DOCUMENTS = frozenset({"tmx", "xliff", "po", "mo"})
+COLUMNAR = frozenset({"parquet", "arrow"})
 
 SPLIT_WORDS = (
     {"train", "training"},
@@ -42,6 +45,9 @@ SPLIT_WORDS = (
     {"test", "testing", "eval", "evaluation"},
 )
 """Words in file names that mean the same split, as `datasets` reads them."""
+
+SHARD = re.compile(r"(.*)-(\d{5,})-of-(\d{5,})")
+"""Names of the numbered files that one table was written to."""
 
 _XML_ROOT = re.compile(r"<(?:[\w.-]+:)?(tmx|xliff)[\s>]")
 _PO_BEGINNING = re.compile(r'(?:#[^\n]*\n|\s)*msg(?:id|ctxt)\s+"')
@@ -122,13 +128,16 @@ def pairs_of_files(files: Iterable[tuple[str, File]], languages: tuple[str, str]
     Of text files, `en.txt` and `it.txt` belong together, `train.en` and `train.it`, `a/news-en.txt.gz` and
     `a/news-it.txt.gz`, `en/1.txt` and `it/1.txt`. Where names hold words for splits, only those of `split` are taken;
     where none names training, those without such a word are for it. None takes all.
+
+    Beside Parquet and Arrow files, and in what `save_to_disk` wrote, files of other formats only tell about them.
     """
     named = dict(files)
-    found = [
-        Found(name, form, (file,))
-        for name, file in named.items()
-        if (form := ending_format(name)) not in (None, "archive")
-    ]
+    formats = {name: form for name in named if (form := ending_format(name)) not in (None, "archive")}
+    if COLUMNAR & set(formats.values()) or any(Path(name).name == "state.json" for name in named):
+        found = [Found(name, form, (named[name],)) for name, form in formats.items() if form in COLUMNAR]
+        # What save_to_disk wrote of one table belongs to every split.
+        return _of_split(found, "train" if split and "state.json" in named else split, languages)
+    found = [Found(name, form, (named[name],)) for name, form in formats.items()]
     keys = [{key: name for name in named if (key := _language_key(name, language))} for language in languages]
     found += [
         Found(f"{keys[0][key]} and {keys[1][key]}", "text", (named[keys[0][key]], named[keys[1][key]]))
@@ -180,10 +189,34 @@ def _words(found: Found, languages: Collection[str]) -> set[str]:
     return words if len(words) == 1 else set()
 
 
+def check_shards(found: Iterable[Found], place: Path) -> None:
+    """Refuse a table that lacks some of its numbered files.
+
+    Raises:
+        CorpusError: it does; how many there are is told.
+    """
+    there: dict[tuple[str, int], int] = {}
+    for one in found:
+        stem, _, _ = _without_packing(one.name).rpartition(".")
+        if shard := SHARD.fullmatch(stem):
+            table = (shard[1], int(shard[3]))
+            there[table] = there.get(table, 0) + 1
+    for (name, total), count in there.items():
+        if count < total:
+            raise CorpusError(f"{place} has {count} of the {total} files {name}-*; copy it again")
+
+
 def names_in(folder: Path) -> list[tuple[str, File]]:
-    """The files in a folder and below it by their names there, sorted; hidden ones are left out."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
-    return [(path.relative_to(folder).as_posix(), path) for path in paths]
+    """What is in a folder and below it by its name there, sorted; folders and hidden files are left out.
+
+    Left out are also the cache-*.arrow that `datasets` leaves beside what `save_to_disk` wrote.
+    """
+    paths = sorted(path for path in folder.rglob("*") if not path.is_dir())
+    return [
+        (path.relative_to(folder).as_posix(), path)
+        for path in paths
+        if not path.name.startswith(".") and not path.match("cache-*.arrow")
+    ]
 
 
 def names_of(members: Iterable[Member]) -> list[tuple[str, File]]:

@@ -30,9 +30,8 @@ MAGICS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb
 HEAD_BYTES = 4096
 BLOCK_BYTES = 1 << 20
 
-FREE_BYTES = 256 << 20
-MOST_TIMES = 100
-"""What unpacks to more than `FREE_BYTES` may not be over `MOST_TIMES` its packed size: text shrinks 3 to 20 times."""
+BOMB_BYTES, BOMB_RATIO = 16 << 20, 100
+"""What has grown to so many bytes, so many times what it was unpacked from, is no text (which grows 3 to 20 times)."""
 
 MAX_WHOLE_BYTES = 512 << 20
 """Most bytes of a file that a reader must have whole, when it is packed."""
@@ -73,10 +72,10 @@ def opened(file: File) -> Iterator[Bytes]:
     try:
         with ExitStack() as stack:
             raw = stack.enter_context(file.open("rb") if isinstance(file, Path) else _buffered(file))
-            size = file.stat().st_size if isinstance(file, Path) else file.size
             kind = _packing(raw.peek(10)[:10])
             unpacked = stack.enter_context(_unpack(raw, kind)) if kind else raw
-            yield unpacked if isinstance(file, Path) and not kind else _Bounded(unpacked, size, str(file))
+            bounded = _Bounded(unpacked, raw if isinstance(file, Path) else file.size, str(file))
+            yield bounded if kind or isinstance(file, Member) else raw
     except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError) as error:
         raise CorpusError(f"{file}: the {kind or 'packed'} data is damaged or cut short ({error})") from error
     except (NotImplementedError, RuntimeError) as error:  # a password, or a method that zipfile does not know
@@ -112,21 +111,32 @@ def _unpack(raw: io.BufferedReader, kind: str) -> BinaryIO:
     return cast(BinaryIO, pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd"))
 
 
-class _Bounded:
-    """Counts what comes out, and ends the reading of a bomb."""
+def refuse_bomb(num_bytes: int, num_packed: int, name: str) -> None:
+    """Refuse what `num_packed` bytes have grown to: a file of a megabyte can hold a gigabyte.
 
-    def __init__(self, file: Bytes, packed_size: int, name: str) -> None:
-        self._file, self._name, self._num_bytes = file, name, 0
-        self._most = max(FREE_BYTES, MOST_TIMES * packed_size)
+    Raises:
+        CorpusError: they grew too much for text.
+    """
+    if num_bytes > max(BOMB_BYTES, BOMB_RATIO * num_packed):
+        raise CorpusError(
+            f"{name} grows to over {BOMB_RATIO} times its size when it is unpacked, as no file of sentences does; "
+            f"unpack it yourself if you trust it"
+        )
+
+
+class _Bounded:
+    """Counts what comes out, and ends the reading of a bomb long before its end.
+
+    `packed` is the file that it is unpacked from, which knows how much of it was read, or a number of bytes.
+    """
+
+    def __init__(self, file: Bytes, packed: BinaryIO | int, name: str) -> None:
+        self._file, self._packed, self._name, self._num_bytes = file, packed, name, 0
 
     def read(self, size: int, /) -> bytes:
         block = self._file.read(size)
         self._num_bytes += len(block)
-        if self._num_bytes > self._most:
-            raise CorpusError(
-                f"{self._name} unpacks to more than {self._most >> 20} MB, over {MOST_TIMES} times its size: "
-                "it looks like a bomb and was not read; if it is real, unpack it yourself"
-            )
+        refuse_bomb(self._num_bytes, self._packed if isinstance(self._packed, int) else self._packed.tell(), self._name)
         return block
 
 
@@ -166,12 +176,20 @@ def archive(path: Path) -> Iterator[list[Member]]:
         try:
             if zipfile.is_zipfile(path):
                 opening = stack.enter_context(zipfile.ZipFile(path))
+                refuse_zip_bomb(opening, path, str(path))
                 members = [_zip_member(path, opening, info) for info in opening.infolist() if not info.is_dir()]
             else:
                 members = _tar_members(path, stack)
         except (zipfile.BadZipFile, tarfile.TarError, EOFError, NotImplementedError) as error:
             raise CorpusError(f"{path}: the archive is damaged ({error})") from error
         yield sorted(members, key=lambda member: member.name)
+
+
+def refuse_zip_bomb(opening: zipfile.ZipFile, path: Path, name: str) -> int:
+    """Bytes of all that is in a zip file, as it says of itself (`zipfile` unpacks no more), if it is no bomb."""
+    num_bytes = sum(info.file_size for info in opening.infolist())
+    refuse_bomb(num_bytes, path.stat().st_size, name)
+    return num_bytes
 
 
 def _zip_member(path: Path, opening: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:

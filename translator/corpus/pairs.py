@@ -6,9 +6,6 @@ are worked out on 64-bit hashes. A finished table stays in the cache under a key
 
 import hashlib
 import json
-import os
-import shutil
-import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,7 +19,7 @@ from numpy.typing import NDArray
 
 from translator.corpus.read_tables import Row, Unusable
 from translator.errors import CorpusError
-from translator.files import cache_folder, sha256_file, write_atomic
+from translator.files import NO_ROOM, cache_folder, megabytes, new_folder, sha256_file, write_atomic
 
 TABLE_VERSION = 2
 """Part of every cache key: raise it when reading or hashing changes."""
@@ -32,8 +29,10 @@ ROW = np.dtype([("pair", "<u8"), ("source", "<u8"), ("target", "<u8"), ("line", 
 """Of each row: hash of the exact pair, hashes of the normalised sides, and where it stood."""
 
 BATCH_ROWS = 10_000
+BATCH_CHARACTERS = 16 << 20
+"""Rows are written in batches of at most so many, and of not many more characters: lines can be long."""
+
 NUM_EXAMPLES = 3
-ABANDONED_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True)
@@ -51,6 +50,15 @@ class Pairs:
     def fingerprint(self) -> str:
         """SHA-256 over the hashes of the pairs in order: the content alone, no names or times."""
         return hashlib.sha256(np.ascontiguousarray(self.rows["pair"]).tobytes()).hexdigest()
+
+    def contents(self) -> list[dict[str, Any]]:
+        """Of each place the pairs came from: its name, how many there are, and the SHA-256 of their hashes."""
+        found = []
+        for number, name in enumerate(self.origins):
+            hashes = self.rows["pair"][self.rows["origin"] == number]
+            digest = hashlib.sha256(np.ascontiguousarray(hashes).tobytes()).hexdigest()
+            found.append({"from": name, "pairs": len(hashes), "sha256": digest})
+        return found
 
     def locate(self, index: int) -> str:
         """Where row `index` came from, such as "train.en, line 7"."""
@@ -78,7 +86,7 @@ class Pairs:
                     start += len(table)
             return {}
 
-        folder, _ = _cached(key, build)
+        folder, _ = _cached(key, build, num_bytes=self.dataset.data.nbytes)
         # Lines and origins are not part of the fingerprint, so they come from here and not from the cache.
         return Pairs(_open_table(folder), self.rows[keep], self.origins)
 
@@ -124,18 +132,16 @@ Part = tuple[str, Iterator[Row]]
 """A file of an input with several ("" for the only one), and its rows."""
 
 
-def store(identity: Mapping[str, Any], name: str, rows: Callable[[], Iterator[Row]]) -> tuple[Pairs, Tally]:
-    """`store_parts` of an input that is one file."""
-    return store_parts(identity, name, lambda: iter([("", rows())]))
-
-
-def store_parts(identity: Mapping[str, Any], name: str, parts: Callable[[], Iterator[Part]]) -> tuple[Pairs, Tally]:
+def store_parts(
+    identity: Mapping[str, Any], name: str, parts: Callable[[], Iterator[Part]], *, num_bytes: int = 0
+) -> tuple[Pairs, Tally]:
     """Read `parts` into a table in the cache, or find the one that an earlier run made of this `identity`.
 
     Args:
         identity: what decides the content, made of JSON values; with the same identity nothing is read again.
         name: how messages call the input.
         parts: begins to read; each part is read to its end before the next is asked for.
+        num_bytes: about how large the table will be, for the message when it does not fit; 0: not known.
     """
 
     def build(folder: Path) -> dict[str, Any]:
@@ -151,7 +157,7 @@ def store_parts(identity: Mapping[str, Any], name: str, parts: Callable[[], Iter
         np.save(folder / "rows.npy", np.concatenate(stored))
         return vars(tally)
 
-    folder, info = _cached(_key(["read", dict(identity)]), build)
+    folder, info = _cached(_key(["read", dict(identity)]), build, num_bytes=num_bytes)
     try:
         numbers = np.load(folder / "rows.npy", mmap_mode="r", allow_pickle=False)
         tally = Tally(**info)
@@ -169,6 +175,7 @@ def _usable_batches(rows: Iterator[Row], tally: Tally) -> Iterator[Batch]:
     targets: list[str] = []
     lines: list[int] = []
     digests: list[bytes] = []
+    num_characters = 0
     for line, source, target in rows:
         tally.num_rows += 1
         if not (isinstance(source, str) and isinstance(target, str) and source.strip() and target.strip()):
@@ -186,9 +193,10 @@ def _usable_batches(rows: Iterator[Row], tally: Tally) -> Iterator[Batch]:
         sources.append(source)
         targets.append(target)
         lines.append(line)
-        if len(lines) == BATCH_ROWS:
+        num_characters += len(source) + len(target)
+        if len(lines) == BATCH_ROWS or num_characters > BATCH_CHARACTERS:
             yield sources, targets, _numbers(lines, digests)
-            sources, targets, lines, digests = [], [], [], []
+            sources, targets, lines, digests, num_characters = [], [], [], [], 0
     if lines:
         yield sources, targets, _numbers(lines, digests)
 
@@ -241,7 +249,7 @@ def _key(identity: list[Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()[:32]
 
 
-def _cached(key: str, build: Callable[[Path], dict[str, Any]]) -> tuple[Path, dict[str, Any]]:
+def _cached(key: str, build: Callable[[Path], dict[str, Any]], *, num_bytes: int) -> tuple[Path, dict[str, Any]]:
     """The cache folder of `key` and what `build` said of it; built where it is missing or damaged.
 
     A folder appears under its name only when it is complete, and its checksums are tested at each use.
@@ -250,31 +258,20 @@ def _cached(key: str, build: Callable[[Path], dict[str, Any]]) -> tuple[Path, di
     info = _intact(folder)
     if info is not None:
         return folder, info
-    temporary = folder.with_name(f".{key}.{os.getpid()}.tmp")
     try:
-        _remove_abandoned(folder.parent)
-        temporary.mkdir(parents=True, exist_ok=True)
-        built = build(temporary)
-        sums = {path.name: sha256_file(path) for path in sorted(temporary.iterdir())}
-        write_atomic(temporary / "entry.json", json.dumps({"sha256": sums, "info": built}))
-        if _intact(folder) is None:  # else another process was faster, and both are equal
-            shutil.rmtree(folder, ignore_errors=True)
-            temporary.rename(folder)
-    except OSError as error:
+        with new_folder(folder) as temporary:
+            built = build(temporary)
+            sums = {path.name: sha256_file(path) for path in sorted(temporary.iterdir())}
+            write_atomic(temporary / "entry.json", json.dumps({"sha256": sums, "info": built}))
+    except OSError as error:  # without a number where numpy could not write
+        need = (
+            f"; the table {folder.name} needs about {megabytes(num_bytes)}" if error.errno in {*NO_ROOM, None} else ""
+        )
         raise CorpusError(
-            f"the cache folder {folder.parent} cannot be written ({error.strerror or error}); "
+            f"the cache folder {folder.parent} cannot be written ({error.strerror or error}){need}; "
             f"make room there, or set TRANSLATOR_CACHE to another folder"
         ) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
     return folder, built
-
-
-def _remove_abandoned(parent: Path) -> None:
-    """Remove what processes that were killed a day ago and earlier had half written."""
-    for path in parent.glob(".*.tmp"):
-        if path.stat().st_mtime < time.time() - ABANDONED_SECONDS:
-            shutil.rmtree(path, ignore_errors=True)
 
 
 def _intact(folder: Path) -> dict[str, Any] | None:

@@ -2,14 +2,14 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Protocol
 
 import datasets
 import numpy as np
 
-from translator.corpus.filters import ambiguous_sources, copies, equal_sides, overlap, too_long
+from translator.corpus.filters import Mask, ambiguous_sources, copies, equal_sides, overlap, reverse, too_long
 from translator.corpus.pairs import Pairs, join
 from translator.corpus.read import read_pairs
 from translator.corpus.report import CorpusReport
@@ -57,7 +57,8 @@ class Corpus:
     """Everything that a run reads: tables with the string columns source and target.
 
     Attributes:
-        train: pairs to learn from.
+        train: pairs to learn from, those of all corpora one after the other.
+        sizes: of each corpus of the settings' `train`, in order, the pairs that are left in `train`.
         valid, test: sets by name, in the order of the config ("valid" or "test" where one set has no name).
         report: counts of what was found and left out.
         fingerprint: hash of the pairs of train and valid in order. File names, times and packing have no part
@@ -66,6 +67,7 @@ class Corpus:
     """
 
     train: datasets.Dataset
+    sizes: tuple[int, ...]
     valid: dict[str, datasets.Dataset]
     test: dict[str, datasets.Dataset]
     report: CorpusReport
@@ -75,6 +77,11 @@ class Corpus:
     def locate(self, name: str, row: int) -> str:
         """Where a row of a set came from, such as "pairs.tsv, line 7"; names as in the report."""
         return self.sets[name].locate(row)
+
+    def contents(self) -> dict[str, list[dict[str, Any]]]:
+        """What `fingerprint` is of, set by set and place by place (see `Pairs.contents`): it tells what has changed."""
+        names = [name for name in self.sets if name.removeprefix("valid/") in self.valid or name == "train"]
+        return {name: self.sets[name].contents() for name in names}
 
     def num_left_out(self, name: str) -> int:
         """Rows of a set that held no pair, so that scores of it are of a part; names as in the report."""
@@ -108,12 +115,17 @@ def prepare(settings: CorpusSettings) -> Corpus:
         train = train.select(parts == TRAIN)
     _describe({"train": train, **valid, **test}, report)
     held_out = {**valid, **test}
-    _compare(train, held_out, settings.filters.drop_overlap, report)
-    train = _filter(train, list(held_out.values()), settings.filters, report)
+    turned = _learned_in_reverse(train, settings)
+    both_ways = train
+    if turned.any():
+        both_ways = replace(train, rows=np.concatenate([train.rows, reverse(train.rows[turned])]))
+    _compare(both_ways, held_out, settings.filters.drop_overlap, report)
+    train = _filter(train, turned, list(held_out.values()), settings.filters, report)
     sets = {"train": train, **held_out}
     contents = "\n".join(pairs.fingerprint for pairs in (train, *valid.values()))
     return Corpus(
         train=train.dataset,
+        sizes=tuple(np.bincount(train.rows["origin"], minlength=len(train.origins)).tolist()),
         valid={name.removeprefix("valid/"): pairs.dataset for name, pairs in valid.items()},
         test={name.removeprefix("test/"): pairs.dataset for name, pairs in test.items()},
         report=report,
@@ -148,6 +160,19 @@ def _read(files: Any, name: str, settings: CorpusSettings, report: CorpusReport)
         for reason, count in result.skipped.items():
             report.add(name, f"{SKIPPED}{reason}", count, [result.examples[reason]])
     return join(parts)
+
+
+def _learned_in_reverse(train: Pairs, settings: CorpusSettings) -> Mask:
+    """True for the rows of corpora that are learned from target to source too."""
+    places = settings.train if isinstance(settings.train, list | tuple) else [settings.train]
+    listed = [getattr(place, "directions", None) or () for place in places]
+    reverse_of = [
+        f"{getattr(place, 'target_language', None) or settings.target_language}"
+        f">{getattr(place, 'source_language', None) or settings.source_language}"
+        for place in places
+    ]
+    of_corpus = [way in ways for way, ways in zip(reverse_of, listed, strict=True)]
+    return np.asarray(np.array(of_corpus)[train.rows["origin"]])
 
 
 def _describe(sets: dict[str, Pairs], report: CorpusReport) -> None:
@@ -185,8 +210,11 @@ def _compare(train: Pairs, held_out: dict[str, Pairs], drop_overlap: str, report
             )
 
 
-def _filter(train: Pairs, held_out: list[Pairs], filters: Filters, report: CorpusReport) -> Pairs:
-    """Training pairs that pass the filters; a pair that several filters would drop counts for the first."""
+def _filter(train: Pairs, turned: Mask, held_out: list[Pairs], filters: Filters, report: CorpusReport) -> Pairs:
+    """Training pairs that pass the filters; a pair that several filters would drop counts for the first.
+
+    `turned` says which are learned in reverse too.
+    """
     keep = np.ones(len(train), dtype=bool)
     masks = {f"dropped: over {filters.max_characters:,} characters": too_long(train, filters.max_characters)}
     if filters.drop_duplicates:
@@ -194,7 +222,9 @@ def _filter(train: Pairs, held_out: list[Pairs], filters: Filters, report: Corpu
     if held_out and filters.drop_overlap != "none":
         others = np.concatenate([pairs.rows for pairs in held_out])
         by: Any = filters.drop_overlap
-        masks[f"dropped: {by} also in a held-out set"] = overlap(train.rows, others, by)
+        found = overlap(train.rows, others, by)
+        found[turned] |= overlap(reverse(train.rows[turned]), others, by)
+        masks[f"dropped: {by} also in a held-out set"] = found
     for reason, mask in masks.items():
         newly = mask & keep
         if newly.any():

@@ -13,19 +13,19 @@ from typing import Any
 
 import datasets
 
-from translator.corpus.find import FORMATS, Found, format_of, names_in, names_of, pairs_of_files
+from translator.corpus.find import FORMATS, Found, check_shards, format_of, names_in, names_of, pairs_of_files
 from translator.corpus.packing import File, archive, matching
 from translator.corpus.pairs import Pairs, Part, Tally, store_parts
 from translator.corpus.read_gettext import read_mo, read_po
-from translator.corpus.read_hub import hub_commit, load_folder, load_hub, rows_of_dataset, stream_hub
-from translator.corpus.read_parquet import read_parquet
+from translator.corpus.read_hub import hub_commit, load_hub, rows_of_dataset, stream_hub
+from translator.corpus.read_parquet import read_arrow, read_parquet
 from translator.corpus.read_sheets import read_sheet
 from translator.corpus.read_tables import ReadOptions, Row, list_names, read_csv, read_jsonl, read_tsv
 from translator.corpus.read_text import read_aligned
 from translator.corpus.read_tmx import read_tmx
 from translator.corpus.read_xliff import read_xliff
 from translator.errors import CorpusError
-from translator.files import sha256_file
+from translator.files import check_inside, sha256_file
 from translator.markup import apply
 
 Reader = Callable[[File, ReadOptions], Iterator[Row]]
@@ -39,6 +39,7 @@ READERS: dict[str, Reader] = {
     "mo": read_mo,
     "sheet": read_sheet,
     "parquet": read_parquet,
+    "arrow": read_arrow,
 }
 STARTER_LANGUAGES = ("en", "it")
 
@@ -84,7 +85,8 @@ def read_pairs(
     Args:
         files: a mapping (or pydantic model) with source and target, or path, or hub, or starter, and the
             optional keys of `config.Files`; a path alone means {path: ...}.
-        source_language, target_language: as the columns of tables may be named, such as "en" and "it".
+        source_language, target_language: as the columns of tables may be named, such as "en" and "it"; what
+            `files` says of its languages goes before.
         key: the setting that named the files, for messages.
         markup: what becomes of inline codes (`translator.markup.MODES`), where `files` does not say it.
 
@@ -94,7 +96,7 @@ def read_pairs(
     fields = _fields(files)
     states = fields.get("states")
     options = ReadOptions(
-        languages=(source_language, target_language),
+        languages=(fields.get("source_language", source_language), fields.get("target_language", target_language)),
         source_column=fields.get("source_column"),
         target_column=fields.get("target_column"),
         header=fields.get("header"),
@@ -108,6 +110,7 @@ def read_pairs(
         {**place.identity, "markup": mode},
         place.name,
         lambda: ((part, _with_markup(rows, mode)) for part, rows in place.parts()),
+        num_bytes=_size(fields),
     )
     if not len(pairs):
         raise CorpusError(f"no usable pairs in {place.name}: {_why_none(tally)}")
@@ -134,6 +137,12 @@ def _with_markup(rows: Iterator[Row], mode: str) -> Iterator[Row]:
             yield line, *apply(mode, source, target)
         else:
             yield line, source, target
+
+
+def _size(fields: Mapping[str, Any]) -> int:
+    """Bytes of the files of a place: about those of its table. 0 where they are not known."""
+    files = [Path(fields[name]) for name in ("source", "target", "path") if name in fields]
+    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def _lines(tally: Tally, reason: str) -> str:
@@ -185,6 +194,8 @@ def _existing(path: Any, key: str, *, folder: bool = False) -> Path:
         raise CorpusError(f"{key}: there is no file {found}")
     if found.is_dir() and not folder:
         raise CorpusError(f"{key}: {found} is a folder, and a file is needed here")
+    if not found.is_dir() and not found.is_file():
+        raise CorpusError(f"{key}: {found} is a pipe or a device, and it must be a file, which is read several times")
     return found
 
 
@@ -210,29 +221,36 @@ def _found_input(name: str, found: list[Found], options: ReadOptions) -> _Input:
 
 def _chosen(named: list[tuple[str, File]], fields: Mapping[str, Any], options: ReadOptions, place: Path) -> list[Found]:
     """What is to be read of a folder or an archive: what `members` and `format` say, else all that is understood."""
-    pattern, form = fields.get("members"), fields.get("format")
+    pattern, form, split = fields.get("members"), fields.get("format"), str(fields.get("split", "train"))
     fitting = [(name, file) for name, file in named if matching(name, pattern)]
-    if form in (None, "text"):
-        found = pairs_of_files(fitting, options.languages, None if pattern else str(fields.get("split", "train")))
-        found = [one for one in found if form in (None, one.format)]
+    if form not in (None, "text"):
+        found = others = [Found(name, form, (file,)) for name, file in fitting]
     else:
-        found = [Found(name, form, (file,)) for name, file in fitting]
-    if not found:
-        source, target = options.languages
-        raise CorpusError(
-            f"{place} holds no files of a known format and no two text files for {source} and {target} (such as "
-            f"{source}.txt and {target}.txt, or train.{source} and train.{target})"
-            f"{f' among those that fit members: {pattern}' if pattern else ''}; "
-            f"there: {list_names([name for name, _ in named])}"
+        found, others = (
+            [one for one in pairs_of_files(fitting, options.languages, words) if form in (None, one.format)]
+            for words in (None if pattern else split, None)
         )
-    return found
+    if found:
+        if not pattern:
+            check_shards(found, place)
+        return found
+    if others:
+        names = list_names([one.name for one in others])
+        raise CorpusError(f"{place} has no split {split!r} among its files ({names}); choose one with split")
+    source, target = options.languages
+    raise CorpusError(
+        f"{place} holds no files of a known format and no two text files for {source} and {target} (such as "
+        f"{source}.txt and {target}.txt, or train.{source} and train.{target})"
+        f"{f' among those that fit members: {pattern}' if pattern else ''}; "
+        f"there: {list_names([name for name, _ in named])} (what a README.md or a script names is not read)"
+    )
 
 
 def _folder_input(folder: Path, fields: Mapping[str, Any], options: ReadOptions) -> _Input:
-    named = names_in(folder)
-    if any(name.endswith((".parquet", ".arrow")) or name.endswith("state.json") for name, _ in named):
-        return _dataset_input(load_folder(folder, split=str(fields.get("split", "train"))), str(folder), options)
-    return _found_input(str(folder), _chosen(named, fields, options, folder), options)
+    found = _chosen(names_in(folder), fields, options, folder)
+    for file in (file for one in found for file in one.files if isinstance(file, Path)):
+        check_inside(file, folder, CorpusError)
+    return _found_input(str(folder), found, options)
 
 
 def _archive_input(path: Path, fields: Mapping[str, Any], options: ReadOptions) -> _Input:

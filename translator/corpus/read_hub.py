@@ -1,13 +1,21 @@
-"""Rows of `datasets` data sets: hub ids, and local folders in the layout of the hub or of `save_to_disk`."""
+"""Rows of data sets of the Hugging Face hub, through the `datasets` library.
 
+What its authors wrote into a data set decides which files are read, so that is looked at before anything is: no file
+of this machine, and none from another place in the network.
+"""
+
+import re
 from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 import datasets
 
 from translator.corpus.read_tables import NAMING_ROWS, Row, TableOptions, pick_columns
 from translator.errors import CorpusError
+
+HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 NO_ANSWER = {"ConnectionError", "TransportError", "TimeoutError", "LocalEntryNotFoundError"}
 """Classes of errors, with all that inherit from them, that mean that the hub gave no answer."""
@@ -20,16 +28,17 @@ def load_hub(hub: str, *, subset: str | None, split: str, revision: str | None) 
         CorpusError: it does not exist, cannot be reached, or has no such subset or split.
     """
     place = _place(hub, subset)
+    _check_id(hub, place)
     try:
-        found = datasets.load_dataset(hub, subset, split=split, revision=revision)
+        builder = _builder(hub, subset, revision, place)
+        builder.download_and_prepare()
+        found = builder.as_dataset(split=split)
+    except CorpusError:
+        raise
     # The library raises a dozen unrelated classes here; each means that the user cannot have the data.
     except Exception as error:
         raise CorpusError(f"{place} cannot be loaded: {_reason(error)}") from error
     return _one_split(found, place)
-
-
-def _place(hub: str, subset: str | None) -> str:
-    return f"hub data set {hub}" + (f" ({subset})" if subset else "")
 
 
 def hub_commit(hub: str, revision: str | None) -> str:
@@ -40,10 +49,12 @@ def hub_commit(hub: str, revision: str | None) -> str:
     """
     from huggingface_hub import HfApi
 
+    place = _place(hub, None)
+    _check_id(hub, place)
     try:
         return str(HfApi().dataset_info(hub, revision=revision).sha)
     except Exception as error:  # as above
-        raise CorpusError(f"{_place(hub, None)} cannot be streamed: {_reason(error)}") from error
+        raise CorpusError(f"{place} cannot be streamed: {_reason(error)}") from error
 
 
 def stream_hub(hub: str, options: TableOptions, *, subset: str | None, split: str, commit: str) -> Iterator[Row]:
@@ -53,9 +64,9 @@ def stream_hub(hub: str, options: TableOptions, *, subset: str | None, split: st
         CorpusError: it cannot be read, or has no two columns that can be source and target.
     """
     place = _place(hub, subset)
+    _check_id(hub, place)
     try:
-        found = datasets.load_dataset(hub, subset, split=split, revision=commit, streaming=True)
-        rows = iter(found)
+        rows = iter(_builder(hub, subset, commit, place).as_streaming_dataset(split=split))
         head = list(islice(rows, NAMING_ROWS))
         pick = pick_columns(place, head, options)
         for number, row in enumerate(chain(head, rows), start=1):
@@ -64,6 +75,29 @@ def stream_hub(hub: str, options: TableOptions, *, subset: str | None, split: st
         raise
     except Exception as error:  # as above
         raise CorpusError(f"{place} cannot be streamed: {_reason(error)}") from error
+
+
+def _place(hub: str, subset: str | None) -> str:
+    return f"hub data set {hub}" + (f" ({subset})" if subset else "")
+
+
+def _check_id(hub: str, place: str) -> None:
+    if not HUB_ID.fullmatch(hub) or ".." in hub or Path(hub).exists():
+        raise CorpusError(f"{place}: a hub id is written OWNER/NAME; for files of this machine give path, not hub")
+
+
+def _builder(hub: str, subset: str | None, revision: str | None, place: str) -> Any:
+    """What knows the files of a data set, of which none is read yet.
+
+    Files that a data set lists must be its own: "/etc/hosts" in its README.md would else be read.
+    """
+    builder = datasets.load_dataset_builder(hub, subset, revision=revision)
+    listed = getattr(builder.config, "data_files", None)
+    groups = listed.values() if isinstance(listed, dict) else [listed or []]
+    for file in (str(file) for group in groups for file in ([group] if isinstance(group, str) else group)):
+        if not file.startswith("hf://datasets/"):
+            raise CorpusError(f"{place} names a file outside the hub, {file}, which is not read; use another data set")
+    return builder
 
 
 def _reason(error: Exception) -> str:
@@ -87,28 +121,6 @@ def _is_about_the_network(error: Exception) -> bool:
             return True
         cause = cause.__cause__ or cause.__context__
     return False
-
-
-def load_folder(folder: Path, *, split: str) -> datasets.Dataset:
-    """A split of a local folder: what `save_to_disk` wrote, or data files in the layout of a hub data set.
-
-    Raises:
-        CorpusError: there is no such split, or the files cannot be read.
-    """
-    try:
-        if (folder / "dataset_dict.json").is_file() or (folder / "state.json").is_file():
-            saved = datasets.load_from_disk(str(folder))
-            if not isinstance(saved, datasets.DatasetDict):
-                return saved
-            if split in saved:
-                return saved[split]
-            raise CorpusError(f"{folder} has no split {split!r}, only {', '.join(saved)}")
-        found = datasets.load_dataset(str(folder), split=split)
-    except CorpusError:
-        raise
-    except Exception as error:  # as above: any class, one meaning
-        raise CorpusError(f"{folder} cannot be loaded as a data set: {_sentence(error)}") from error
-    return _one_split(found, str(folder))
 
 
 def _one_split(found: object, place: str) -> datasets.Dataset:

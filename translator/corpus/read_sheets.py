@@ -4,14 +4,12 @@ import datetime
 import zipfile
 from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
-from translator.corpus.packing import File, whole
+from translator.corpus.packing import MAX_WHOLE_BYTES, File, refuse_zip_bomb, whole
 from translator.corpus.read_tables import ReadOptions, Row, list_names, rows_of_cells
 from translator.errors import CorpusError
-
-MAX_UNPACKED_BYTES = 1 << 30
-"""A spreadsheet is a zip archive that the library unpacks in memory."""
 
 
 def read_sheet(file: File, options: ReadOptions) -> Iterator[Row]:
@@ -30,7 +28,8 @@ def read_sheet(file: File, options: ReadOptions) -> Iterator[Row]:
         ) from None
     try:
         with whole(file) as path:
-            _refuse_bomb(file, path)
+            if zipfile.is_zipfile(path):
+                _check_size(file, path)
             workbook = python_calamine.CalamineWorkbook.from_path(path)
             sheet = _choose(file, workbook, options.sheet)
             by_number = any(isinstance(column, int) for column in options.columns or ())
@@ -39,12 +38,11 @@ def read_sheet(file: File, options: ReadOptions) -> Iterator[Row]:
         raise CorpusError(f"{file} cannot be read as a spreadsheet: {error}") from error
 
 
-def _refuse_bomb(file: File, path: Any) -> None:
-    if not zipfile.is_zipfile(path):
-        return
-    with zipfile.ZipFile(path) as archive:
-        size = sum(info.file_size for info in archive.infolist())
-    if size > MAX_UNPACKED_BYTES:
+def _check_size(file: File, path: Path) -> None:
+    """Most spreadsheets are zip archives, which the library unpacks in memory."""
+    with zipfile.ZipFile(path) as opening:
+        size = refuse_zip_bomb(opening, path, str(file))
+    if size > MAX_WHOLE_BYTES:
         raise CorpusError(f"{file} unpacks to {size >> 20} MB in memory; save it as .csv or .tsv")
 
 
