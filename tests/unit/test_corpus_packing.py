@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from translator.corpus import packing
+from translator.corpus.find import format_of
 from translator.corpus.packing import archive, opened, read_head, whole
 from translator.corpus.read_text import read_lines
 from translator.errors import CorpusError
@@ -124,6 +125,19 @@ def test_a_bomb_in_an_archive_and_a_password_are_told(tmp_path: Path, monkeypatc
     path.write_bytes(content)
     with archive(path) as (member,), pytest.raises(CorpusError, match=r"cannot be unpacked: .*password"):
         read_head(member)
+
+
+@pytest.mark.parametrize(("offset", "byte"), [(6, 84), (46, 0x9C)])  # the version that is needed; the name
+def test_a_damaged_directory_is_told(tmp_path: Path, offset: int, byte: int) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("è.txt", "x")
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + offset] = byte
+    path.write_bytes(content)
+    with pytest.raises(CorpusError, match=r"a\.zip: the archive is damaged"), archive(path):
+        pass
+    assert format_of(path) == "archive"
 
 
 def test_a_damaged_archive_is_told(tmp_path: Path) -> None:

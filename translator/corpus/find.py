@@ -3,11 +3,12 @@
 import re
 import zipfile
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from translator.corpus.languages import fold
-from translator.corpus.packing import ENDINGS, File, Member, read_head
+from translator.corpus.packing import BAD_ZIP, ENDINGS, File, Member, read_head
 from translator.errors import CorpusError
 
 FORMATS = {
@@ -115,11 +116,12 @@ def _format_of_text(text: str) -> str | None:
 
 
 def _is_workbook(path: Path) -> bool:
-    with zipfile.ZipFile(path) as archive:
+    with suppress(*BAD_ZIP), zipfile.ZipFile(path) as archive:  # what is damaged is told by who reads it
         names = set(archive.namelist())
         if "mimetype" in names and archive.getinfo("mimetype").file_size < 100:
             return b"opendocument.spreadsheet" in archive.read("mimetype")
         return bool(names & {"xl/workbook.xml", "xl/workbook.bin"})
+    return False
 
 
 def pairs_of_files(files: Iterable[tuple[str, File]], languages: tuple[str, str], split: str | None) -> list[Found]:

@@ -36,6 +36,9 @@ BOMB_BYTES, BOMB_RATIO = 16 << 20, 100
 MAX_WHOLE_BYTES = 512 << 20
 """Most bytes of a file that a reader must have whole, when it is packed."""
 
+BAD_ZIP = (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError)
+"""What `zipfile` raises on a damaged directory: of a later version of the format, or with names in no encoding."""
+
 
 class Bytes(Protocol):
     """What all unpacked files can do."""
@@ -180,7 +183,7 @@ def archive(path: Path) -> Iterator[list[Member]]:
                 members = [_zip_member(path, opening, info) for info in opening.infolist() if not info.is_dir()]
             else:
                 members = _tar_members(path, stack)
-        except (zipfile.BadZipFile, tarfile.TarError, EOFError, NotImplementedError) as error:
+        except (*BAD_ZIP, tarfile.TarError, EOFError) as error:
             raise CorpusError(f"{path}: the archive is damaged ({error})") from error
         yield sorted(members, key=lambda member: member.name)
 

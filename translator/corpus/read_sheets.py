@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from translator.corpus.packing import MAX_WHOLE_BYTES, File, refuse_zip_bomb, whole
+from translator.corpus.packing import BAD_ZIP, MAX_WHOLE_BYTES, File, refuse_zip_bomb, whole
 from translator.corpus.read_tables import ReadOptions, Row, list_names, rows_of_cells
 from translator.errors import CorpusError
 
@@ -34,7 +34,7 @@ def read_sheet(file: File, options: ReadOptions) -> Iterator[Row]:
             sheet = _choose(file, workbook, options.sheet)
             by_number = any(isinstance(column, int) for column in options.columns or ())
             yield from rows_of_cells(file, _records(sheet, from_a=by_number), options)
-    except (python_calamine.CalamineError, zipfile.BadZipFile, OSError) as error:
+    except (python_calamine.CalamineError, *BAD_ZIP, OSError) as error:
         raise CorpusError(f"{file} cannot be read as a spreadsheet: {error}") from error
 
 
