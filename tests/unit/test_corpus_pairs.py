@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from translator.corpus.cache import checksum
 from translator.corpus.pairs import BATCH_ROWS, Tally, join, store
 from translator.corpus.read_tables import Row, Unusable
 from translator.errors import CorpusError
-from translator.files import sha256_file
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_a_pickle_in_the_cache_is_never_run(cache: Path, tmp_path: Path) -> None
     store({"input": 1}, "a table", Reader((1, "a", "A")))
     (rows,), (entry,) = cache.rglob("rows.npy"), cache.rglob("entry.json")
     rows.write_bytes(pickle.dumps({"model": Canary(tmp_path / "marker")}))
-    entry.write_text(re.sub(r'("rows.npy": ")\w+', rf"\g<1>{sha256_file(rows)}", entry.read_text()))
+    entry.write_text(re.sub(r'("rows.npy": ")\w+', rf"\g<1>{checksum(rows)}", entry.read_text()))
     with pytest.raises(CorpusError, match=r"is not a table of the cache .*delete the folder"):
         store({"input": 1}, "a table", Reader((1, "a", "A")))
     assert not (tmp_path / "marker").exists()

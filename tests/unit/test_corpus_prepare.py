@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from translator.config import Filters
 from translator.corpus import Corpus, prepare
 from translator.errors import CorpusError
 
@@ -35,13 +36,6 @@ VALID: Texts = [
 class Split:
     valid: int = 0
     test: int = 0
-
-
-@dataclass
-class Filters:
-    max_characters: int = 5000
-    drop_duplicates: bool = False
-    drop_overlap: str = "none"
 
 
 @dataclass

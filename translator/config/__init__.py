@@ -8,7 +8,7 @@
 from typing import Any
 
 from translator.config.checks import StopRule, stop_rule, unused_settings, validation_sets
-from translator.config.data import CorpusConfig, Files, Filters, Split, TokenizerConfig
+from translator.config.data import CorpusConfig, Files, Split, TokenizerConfig
 from translator.config.fields import (
     BatchConfig,
     Config,
@@ -18,6 +18,7 @@ from translator.config.fields import (
     OptimConfig,
     TrainConfig,
 )
+from translator.config.filters import Filters
 from translator.config.loading import load_config
 from translator.config.resuming import Change, diff_for_resume, dump_config, flat_settings, resolve
 

@@ -109,6 +109,7 @@ def unused_settings(config: Config) -> list[str]:
     corpus, optim, model, decode, train = config.corpus, config.optim, config.model, config.decode, config.train
     kind = config.tokenizer.kind
     no_validation = not validation_sets(config)
+    no_scripts = corpus.filters.min_script is None and not corpus.filters.drop_invisible
     conditions: list[tuple[str, bool, str]] = [
         ("tokenizer.dropout_samples", config.tokenizer.dropout == 0, "tokenizer.dropout is 0"),
         ("tokenizer.min_frequency", kind == "unigram", "tokenizer.kind is unigram, which weighs frequency itself"),
@@ -122,6 +123,8 @@ def unused_settings(config: Config) -> list[str]:
          f"optim.schedule is {optim.schedule}"),
         ("corpus.filters.drop_overlap", no_validation and not corpus.test and corpus.split is None,
          "there is no validation or test set"),
+        ("corpus.filters.source_scripts", no_scripts, "min_script is null and drop_invisible is false"),
+        ("corpus.filters.target_scripts", no_scripts, "min_script is null and drop_invisible is false"),
         ("decode.length_penalty", decode.beam_size == 1, "decode.beam_size is 1 (greedy)"),
         ("device.threads", config.device.kind in ("cuda", "mps"), f"device.kind is {config.device.kind}"),
         ("train.patience", no_validation or train.stop_on is None, "nothing is validated or watched"),

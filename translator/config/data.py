@@ -7,6 +7,7 @@ from annotated_types import Ge
 from pydantic import BeforeValidator, Field, Strict
 
 from translator.config.base import WORD_PATTERN, Bool, Count, Int, Number, Problem, Section, Text, setting
+from translator.config.filters import Filters
 
 
 class Files(Section):
@@ -104,27 +105,6 @@ class Split(Section):
 
     valid: Int = setting(1000, "Pairs taken from train for validation.", "refused", ge=0)
     test: Int = setting(0, "Pairs taken from train for the test.", "refused", ge=0)
-
-
-class Filters(Section):
-    """Which training pairs are left out. Each dropped pair is counted and reported with its reason."""
-
-    max_tokens: Count = setting(200, "Most tokens of either side; longer pairs are left out.", "refused")
-    max_ratio: Number | None = setting(
-        None, "Most tokens of one side for each token of the other; null: no limit.", "refused", ge=1
-    )
-    max_characters: Count = setting(
-        5000, "Most characters of either side; longer pairs are left out before tokenisation.", "refused"
-    )
-    drop_duplicates: Bool = setting(
-        False, "Leave out repeated pairs. They are counted and reported in any case.", "refused"
-    )
-    drop_overlap: Literal["none", "pair", "source"] = setting(
-        "none",
-        "Leave out training pairs that validation or test also has: the same pair, or the same source."
-        " They are counted and reported in any case.",
-        "refused",
-    )
 
 
 class CorpusConfig(Section):

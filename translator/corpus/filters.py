@@ -1,33 +1,173 @@
-"""Which pairs are copies, too long, or also in another set: answered on hashes, as masks over rows.
+"""Which pairs are left out: by what their text is (`rules`), by copies and by overlap with another set.
 
 Copies are exact; sources with several targets, equal sides and overlap between sets are counted on the
-normalised form (NFC, case folded, white space collapsed), since a model hardly sees such differences.
+normalised form (NFC, case folded, white space collapsed), since a model hardly sees such differences. These are
+answered on sorted 64-bit hashes, in pieces, so that a large table needs little memory.
 """
 
-from typing import Literal
+import multiprocessing
+import os
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
 
 import numpy as np
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from translator.corpus.pairs import BATCH_ROWS, Pairs
+from translator.corpus import characters
+from translator.corpus.cache import cache_key, cached
+from translator.corpus.language import check_languages
+from translator.corpus.pairs import BATCH_ROWS, NUM_EXAMPLES, Pairs
+from translator.corpus.progress import Progress
+from translator.corpus.rules import TextFilters, text_rules
+from translator.corpus.sides import Mask, Sides
 
-Mask = NDArray[np.bool_]
 Rows = NDArray[np.void]
+Hashes = NDArray[np.uint64]
+
+RULES_VERSION = 1
+"""Part of the key of what the rules found: raise it when a rule changes."""
+
+PART_ROWS = 200_000
+PIECE = 1 << 20
+
+
+class Filters(TextFilters, Protocol):
+    """The settings of all filters that look at text; those that count tokens are applied when it is encoded."""
+
+    @property
+    def targets_per_source(self) -> str: ...
+    @property
+    def drop_duplicates(self) -> bool: ...
+    @property
+    def drop_overlap(self) -> str: ...
+    def model_dump(self, *, mode: str) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """Pairs that one filter left out: its key, the reason in words, how many, and the first few rows."""
+
+    key: str
+    reason: str
+    count: int
+    rows: list[int]
+
+
+def apply_filters(
+    pairs: Pairs, filters: Filters, languages: tuple[str, str], held_out: list[Pairs], *, num_workers: int | None = None
+) -> tuple[Mask, list[Dropped]]:
+    """Which pairs stay, and what each filter left out; a pair that several would leave out counts for the first.
+
+    Args:
+        languages: of source and target.
+        held_out: validation and test sets, which `drop_overlap` compares with.
+        num_workers: processes for a large table (default: one for each core).
+
+    Raises:
+        CorpusError: languages cannot be told as `min_language` asks.
+    """
+    found, reasons = _text_reasons(pairs, filters, languages, num_workers)
+    keep = found == 0
+    dropped = []
+    for number, (key, reason) in enumerate(reasons, start=1):
+        rows = np.flatnonzero(found == number)
+        if len(rows):
+            dropped.append(Dropped(key, reason, len(rows), rows[:NUM_EXAMPLES].tolist()))
+
+    def leave_out(key: str, reason: str, mask: Mask) -> None:
+        rows = np.flatnonzero(mask & keep)
+        keep[rows] = False
+        if len(rows):
+            dropped.append(Dropped(key, reason, len(rows), rows[:NUM_EXAMPLES].tolist()))
+
+    if filters.drop_duplicates:
+        leave_out("drop_duplicates", "exact copies", copies(pairs.rows))
+    if held_out and filters.drop_overlap != "none":
+        others = np.concatenate([one.rows for one in held_out])
+        by: Any = filters.drop_overlap
+        leave_out("drop_overlap", f"{by} also in a held-out set", overlap(pairs.rows, others, by))
+    if filters.targets_per_source == "first":
+        leave_out("targets_per_source", "another target of an earlier source", later_targets(pairs.rows, keep))
+    return keep, dropped
+
+
+def _text_reasons(
+    pairs: Pairs, filters: Filters, languages: tuple[str, str], num_workers: int | None
+) -> tuple[NDArray[np.uint8], list[tuple[str, str]]]:
+    """For each pair the number (from 1) of the first rule that leaves it out, or 0; and key and reason of the rules."""
+    rules = [(rule.key, rule.reason) for rule in text_rules(filters, languages)]
+    if filters.min_language is not None:
+        check_languages(languages)
+    settings = {key: value for key, value in filters.model_dump(mode="json").items() if key != "preset"}
+
+    def build(folder: Path) -> dict[str, Any]:
+        starts = range(0, len(pairs), PART_ROWS)
+        tasks = ((pairs.dataset.select(range(start, min(start + PART_ROWS, len(pairs)))), filters, languages)
+                 for start in starts)  # fmt: skip
+        parts = [np.zeros(0, dtype=np.uint8)]
+        with Progress("Filtering", len(pairs)) as progress:
+            for part in _run(tasks, len(starts), num_workers or _cores()):
+                parts.append(part)
+                progress.advance(len(part))
+        np.save(folder / "reasons.npy", np.concatenate(parts))
+        return {}
+
+    folder, _ = cached(cache_key("rules", RULES_VERSION, pairs.fingerprint, settings, list(languages)), build)
+    return np.load(folder / "reasons.npy", allow_pickle=False), rules
+
+
+_Task = tuple[Any, Filters, tuple[str, str]]
+
+
+def _run(tasks: Iterator[_Task], num_tasks: int, num_workers: int) -> Iterator[NDArray[np.uint8]]:
+    if num_workers == 1 or num_tasks < 3:
+        yield from map(_first_reasons, tasks)
+        return
+    # "spawn": a process that runs torch or the tokenizer's threads cannot be forked safely.
+    with ProcessPoolExecutor(num_workers, multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(_first_reasons, tasks)
+
+
+def _first_reasons(task: _Task) -> NDArray[np.uint8]:
+    dataset, filters, languages = task
+    rules = text_rules(filters, languages)
+    parts = [np.zeros(0, dtype=np.uint8)]
+    for table in dataset.with_format("arrow").iter(batch_size=BATCH_ROWS):
+        sides = Sides.of(table)
+        reasons = np.zeros(len(sides), dtype=np.uint8)
+        for number, rule in enumerate(rules, start=1):
+            reasons[(reasons == 0) & rule.drops(sides)] = number
+        parts.append(reasons)
+    return np.concatenate(parts)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
 
 
 def copies(rows: Rows) -> Mask:
     """True for each pair that stood before, letter for letter."""
-    mask = np.ones(len(rows), dtype=bool)
-    mask[np.unique(rows["pair"], return_index=True)[1]] = False
+    return _later(rows["pair"])
+
+
+def later_targets(rows: Rows, keep: Mask) -> Mask:
+    """True for each of the pairs in `keep` whose source stood before in one of them."""
+    mask = np.zeros(len(rows), dtype=bool)
+    kept = np.flatnonzero(keep)
+    mask[kept[_later(rows["source"][kept])]] = True
     return mask
 
 
 def ambiguous_sources(rows: Rows) -> NDArray[np.int64]:
     """The first row of each source that has more than one target."""
+    candidates = np.flatnonzero(_repeated(rows["source"]))
+    rows = rows[candidates]
     distinct = np.sort(np.unique(normalised_pairs(rows), return_index=True)[1])
     _, first, counts = np.unique(rows["source"][distinct], return_index=True, return_counts=True)
-    return np.sort(distinct[first[counts > 1]])
+    return candidates[np.sort(distinct[first[counts > 1]])]
 
 
 def equal_sides(rows: Rows) -> Mask:
@@ -42,22 +182,56 @@ def overlap(rows: Rows, others: Rows, by: Literal["pair", "source"]) -> Mask:
     return _members(normalised_pairs(rows), normalised_pairs(others))
 
 
-def _members(values: NDArray[np.uint64], others: NDArray[np.uint64]) -> Mask:
-    """`np.isin`, many times faster: that one makes its arguments unique first, through a hash table."""
-    ordered = np.sort(others)
-    places = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
-    return np.asarray(ordered[places] == values)
-
-
-def normalised_pairs(rows: Rows) -> NDArray[np.uint64]:
+def normalised_pairs(rows: Rows) -> Hashes:
     """One hash for both normalised sides; the odd factor keeps (a, b) apart from (b, a)."""
     return np.asarray(rows["source"] * np.uint64(0x9E3779B97F4A7C15) ^ rows["target"])
 
 
-def too_long(pairs: Pairs, max_characters: int) -> Mask:
-    """True where either side has more characters (code points) than `max_characters`."""
-    masks = [np.zeros(0, dtype=bool)]
-    for table in pairs.dataset.with_format("arrow").iter(batch_size=BATCH_ROWS):
-        longest = pc.max_element_wise(pc.utf8_length(table["source"]), pc.utf8_length(table["target"]))
-        masks.append(longest.to_numpy() > max_characters)
-    return np.concatenate(masks)
+def _later(values: Hashes) -> Mask:
+    """True for each value that stood before."""
+    mask = _repeated(values)
+    candidates = np.flatnonzero(mask)
+    mask[candidates[np.unique(values[candidates], return_index=True)[1]]] = False
+    return mask
+
+
+def _repeated(values: Hashes) -> Mask:
+    """True for each value that stands more than once."""
+    ordered = np.sort(values)
+    again = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    del ordered
+    return _members(values, again)
+
+
+def _members(values: Hashes, others: Hashes) -> Mask:
+    """`np.isin` by pieces, many times faster: that one makes its arguments unique first, through a hash table."""
+    mask = np.zeros(len(values), dtype=bool)
+    if not len(others) or not len(values):
+        return mask
+    if len(others) > len(values):  # sort the shorter: mark the values that a piece of the others holds
+        order = np.argsort(values, kind="stable")
+        ordered = values[order]
+        found = np.zeros(len(values), dtype=bool)
+        for start in range(0, len(others), PIECE):
+            piece = others[start : start + PIECE]
+            places = np.minimum(np.searchsorted(ordered, piece), len(ordered) - 1)
+            found[places[ordered[places] == piece]] = True
+        first = np.searchsorted(ordered, ordered)  # equal values are marked at the first of them
+        mask[order] = found[first]
+        return mask
+    ordered = np.sort(others)
+    for start in range(0, len(values), PIECE):
+        piece = values[start : start + PIECE]
+        places = np.minimum(np.searchsorted(ordered, piece), len(ordered) - 1)
+        mask[start : start + len(piece)] = ordered[places] == piece
+    return mask
+
+
+def notes(filters: Filters, languages: tuple[str, str]) -> list[str]:
+    """What a filter cannot do for these languages."""
+    sides = (("source", languages[0], filters.source_scripts), ("target", languages[1], filters.target_scripts))
+    return [
+        f"corpus.filters.min_script: the script of {language} is not known; set corpus.filters.{side}_scripts"
+        for side, language, scripts in sides
+        if filters.min_script is not None and not (scripts or characters.scripts_of(language))
+    ]

@@ -5,10 +5,6 @@ are worked out on 64-bit hashes. A finished table stays in the cache under a key
 """
 
 import hashlib
-import json
-import os
-import shutil
-import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,12 +16,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from translator.corpus.cache import cache_key, cached
 from translator.corpus.read_tables import Row, Unusable
 from translator.errors import CorpusError
-from translator.files import cache_folder, sha256_file, write_atomic
-
-TABLE_VERSION = 1
-"""Part of every cache key: raise it when reading or hashing changes."""
 
 SCHEMA = pa.schema([("source", pa.string()), ("target", pa.string())])
 ROW = np.dtype([("pair", "<u8"), ("source", "<u8"), ("target", "<u8"), ("line", "<i8"), ("origin", "<i4")])
@@ -33,7 +26,6 @@ ROW = np.dtype([("pair", "<u8"), ("source", "<u8"), ("target", "<u8"), ("line", 
 
 BATCH_ROWS = 10_000
 NUM_EXAMPLES = 3
-ABANDONED_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True)
@@ -68,7 +60,7 @@ class Pairs:
         """The rows where `keep` is true, as a table of their own: reading by lists of indices is slow."""
         if keep.all():
             return self
-        key = _key(["select", self.fingerprint, hashlib.sha256(np.packbits(keep).tobytes()).hexdigest()])
+        key = cache_key("select", self.fingerprint, hashlib.sha256(np.packbits(keep).tobytes()).hexdigest())
 
         def build(folder: Path) -> dict[str, Any]:
             start = 0
@@ -78,7 +70,7 @@ class Pairs:
                     start += len(table)
             return {}
 
-        folder, _ = _cached(key, build)
+        folder, _ = cached(key, build)
         # Lines and origins are not part of the fingerprint, so they come from here and not from the cache.
         return Pairs(_open_table(folder), self.rows[keep], self.origins)
 
@@ -129,7 +121,7 @@ def store(identity: Mapping[str, Any], name: str, rows: Callable[[], Iterator[Ro
         np.save(folder / "rows.npy", np.concatenate(parts))
         return vars(tally)
 
-    folder, info = _cached(_key(["read", dict(identity)]), build)
+    folder, info = cached(cache_key("read", dict(identity)), build)
     try:
         numbers = np.load(folder / "rows.npy", mmap_mode="r", allow_pickle=False)
         return Pairs(_open_table(folder), numbers, (name,)), Tally(**info)
@@ -210,55 +202,3 @@ def _shorten(text: str, width: int = 50) -> str:
 
 def _open_table(folder: Path) -> datasets.Dataset:
     return datasets.Dataset.from_file(str(folder / "pairs.arrow"))
-
-
-def _key(identity: list[Any]) -> str:
-    canonical = json.dumps([TABLE_VERSION, *identity], sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()[:32]
-
-
-def _cached(key: str, build: Callable[[Path], dict[str, Any]]) -> tuple[Path, dict[str, Any]]:
-    """The cache folder of `key` and what `build` said of it; built where it is missing or damaged.
-
-    A folder appears under its name only when it is complete, and its checksums are tested at each use.
-    """
-    folder = cache_folder() / "pairs" / key
-    info = _intact(folder)
-    if info is not None:
-        return folder, info
-    temporary = folder.with_name(f".{key}.{os.getpid()}.tmp")
-    try:
-        _remove_abandoned(folder.parent)
-        temporary.mkdir(parents=True, exist_ok=True)
-        built = build(temporary)
-        sums = {path.name: sha256_file(path) for path in sorted(temporary.iterdir())}
-        write_atomic(temporary / "entry.json", json.dumps({"sha256": sums, "info": built}))
-        if _intact(folder) is None:  # else another process was faster, and both are equal
-            shutil.rmtree(folder, ignore_errors=True)
-            temporary.rename(folder)
-    except OSError as error:
-        raise CorpusError(
-            f"the cache folder {folder.parent} cannot be written ({error.strerror or error}); "
-            f"make room there, or set TRANSLATOR_CACHE to another folder"
-        ) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    return folder, built
-
-
-def _remove_abandoned(parent: Path) -> None:
-    """Remove what processes that were killed a day ago and earlier had half written."""
-    for path in parent.glob(".*.tmp"):
-        if path.stat().st_mtime < time.time() - ABANDONED_SECONDS:
-            shutil.rmtree(path, ignore_errors=True)
-
-
-def _intact(folder: Path) -> dict[str, Any] | None:
-    """What is written in a complete and undamaged cache folder, else None."""
-    try:
-        entry = json.loads((folder / "entry.json").read_text(encoding="utf-8"))
-        if all(sha256_file(folder / name) == checksum for name, checksum in entry["sha256"].items()):
-            return dict(entry["info"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        pass
-    return None

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import datasets
 import numpy as np
 
-from translator.corpus.filters import ambiguous_sources, copies, equal_sides, overlap, too_long
+from translator.corpus.filters import Filters, ambiguous_sources, apply_filters, copies, equal_sides, notes, overlap
 from translator.corpus.pairs import Pairs, join
 from translator.corpus.read import read_pairs
 from translator.corpus.report import CorpusReport
@@ -18,17 +18,6 @@ from translator.errors import CorpusError
 
 SKIPPED = "skipped: "  # begins the reasons of rows that hold no pair
 PLACES = frozenset({"source", "target", "path", "hub", "starter"})
-
-
-class Filters(Protocol):
-    """The filters that look at text."""
-
-    @property
-    def max_characters(self) -> int: ...
-    @property
-    def drop_duplicates(self) -> bool: ...
-    @property
-    def drop_overlap(self) -> str: ...
 
 
 class CorpusSettings(Protocol):
@@ -107,7 +96,8 @@ def prepare(settings: CorpusSettings) -> Corpus:
     _describe({"train": train, **valid, **test}, report)
     held_out = {**valid, **test}
     _compare(train, held_out, settings.filters.drop_overlap, report)
-    train = _filter(train, list(held_out.values()), settings.filters, report)
+    languages = (settings.source_language, settings.target_language)
+    train = _filter(train, list(held_out.values()), settings.filters, languages, report)
     sets = {"train": train, **held_out}
     contents = "\n".join(pairs.fingerprint for pairs in (train, *valid.values()))
     return Corpus(
@@ -179,24 +169,17 @@ def _compare(train: Pairs, held_out: dict[str, Pairs], drop_overlap: str, report
             )
 
 
-def _filter(train: Pairs, held_out: list[Pairs], filters: Filters, report: CorpusReport) -> Pairs:
-    """Training pairs that pass the filters; a pair that several filters would drop counts for the first."""
-    keep = np.ones(len(train), dtype=bool)
-    masks = {f"dropped: over {filters.max_characters:,} characters": too_long(train, filters.max_characters)}
-    if filters.drop_duplicates:
-        masks["dropped: exact copies"] = copies(train.rows)
-    if held_out and filters.drop_overlap != "none":
-        others = np.concatenate([pairs.rows for pairs in held_out])
-        by: Any = filters.drop_overlap
-        masks[f"dropped: {by} also in a held-out set"] = overlap(train.rows, others, by)
-    for reason, mask in masks.items():
-        newly = mask & keep
-        if newly.any():
-            report.add("train", reason, newly.sum(), train.examples(np.flatnonzero(newly)))
-        keep &= ~mask
+def _filter(
+    train: Pairs, held_out: list[Pairs], filters: Filters, languages: tuple[str, str], report: CorpusReport
+) -> Pairs:
+    """Training pairs that pass the filters; every one that is left out is counted by its reason."""
+    report.notes += notes(filters, languages)
+    keep, dropped = apply_filters(train, filters, languages, held_out)
+    for found in dropped:
+        report.add("train", f"dropped: {found.reason}", found.count, train.examples(found.rows), key=found.key)
     if not keep.any():
-        dropped = "; ".join(f"{reason} ({mask.sum():,})" for reason, mask in masks.items() if mask.any())
-        raise CorpusError(f"the filters leave no pairs to train on: {dropped}; loosen corpus.filters")
-    if not keep.all():
+        reasons = "; ".join(f"dropped: {found.reason} ({found.count:,})" for found in dropped)
+        raise CorpusError(f"the filters leave no pairs to train on: {reasons}; loosen corpus.filters")
+    if dropped:
         report.add("train", "pairs left to train on", keep.sum())
     return train.select(keep)

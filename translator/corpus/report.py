@@ -6,12 +6,13 @@ from dataclasses import asdict, dataclass, field
 
 @dataclass(frozen=True)
 class ReportRow:
-    """`count` things of a kind in one set; `example` says where the first ones are."""
+    """`count` things of a kind in one set; `example` says where the first are, `key` which filter left them out."""
 
     set: str
     reason: str
     count: int
     example: str
+    key: str | None = None
 
 
 @dataclass
@@ -22,9 +23,9 @@ class CorpusReport:
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    def add(self, set: str, reason: str, count: int, examples: Iterable[str] = ()) -> None:
+    def add(self, set: str, reason: str, count: int, examples: Iterable[str] = (), *, key: str | None = None) -> None:
         """Add a row; later steps (filters that count tokens) use it too."""
-        self.rows.append(ReportRow(set, reason, int(count), "; ".join(examples)))
+        self.rows.append(ReportRow(set, reason, int(count), "; ".join(examples), key))
 
     def count(self, set: str, reason: str) -> int:
         """The count in the row of `set` and `reason`; 0 where there is none."""
