@@ -123,7 +123,7 @@ def _run(config: Config, folders: Folders, warnings: Sequence[str], *, restart: 
         log.line(line)
     data = _prepare_data(config, folders, log, loaded)
     position = stream_position(stored, config, loaded.state["stream"]) if loaded is not None else {}
-    trainer = _make_trainer(config, folders, device, data, log, position)
+    trainer = make_trainer(config, folders, device, data, log, position)
     if loaded is not None:
         trainer.load(loaded)
         if done := already_done(config, trainer.state):
@@ -249,7 +249,7 @@ def _describe_data(
                 )
 
 
-def _make_trainer(
+def make_trainer(
     config: Config, folders: Folders, device: Device, data: Data, log: RunLog, position: Mapping[str, int]
 ) -> Trainer:
     """The objects of the loop; `position` is where its batches begin."""

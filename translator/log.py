@@ -26,8 +26,9 @@ EVENTS = "events.out.tfevents."
 class RunLog:
     """Writes the log files of one run. Standard output stays free; a person reads standard error."""
 
-    def __init__(self, folder: Path) -> None:
-        """Touches no file before `open`: lines until then go to the terminal and wait."""
+    def __init__(self, folder: Path, *, quiet: bool = False) -> None:
+        """Touches no file before `open`: lines until then go to the terminal (unless `quiet`) and wait."""
+        self._quiet = quiet
         self.folder = folder
         self._writer: SummaryWriter | None = None
         self._bar: Any = None  # a tqdm bar, opened at the first use
@@ -46,7 +47,7 @@ class RunLog:
         """A line for the terminal and `train.log`."""
         if self._bar is not None:
             self._bar.write(text, file=sys.stderr)
-        else:
+        elif not self._quiet:
             print(text, file=sys.stderr, flush=True)
         self.record(text)
 

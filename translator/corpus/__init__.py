@@ -3,6 +3,6 @@
 from translator.corpus.pairs import Pairs
 from translator.corpus.prepare import Corpus, prepare
 from translator.corpus.read import ReadResult, read_pairs
-from translator.corpus.report import CorpusReport, ReportRow
+from translator.corpus.report import CorpusReport, FilterResult, ReportRow
 
-__all__ = ["Corpus", "CorpusReport", "Pairs", "ReadResult", "ReportRow", "prepare", "read_pairs"]
+__all__ = ["Corpus", "CorpusReport", "FilterResult", "Pairs", "ReadResult", "ReportRow", "prepare", "read_pairs"]

@@ -48,12 +48,17 @@ class Filters(TextFilters, Protocol):
 
 @dataclass(frozen=True)
 class Dropped:
-    """Pairs that one filter left out: its key, the reason in words, how many, and the first few rows."""
+    """Pairs that one filter left out: its key, the reason in words, how many of each place, and the first few rows."""
 
     key: str
     reason: str
-    count: int
+    by_origin: list[int]
     rows: list[int]
+
+    @property
+    def count(self) -> int:
+        """Pairs in all."""
+        return sum(self.by_origin)
 
 
 def apply_filters(
@@ -70,19 +75,18 @@ def apply_filters(
         CorpusError: languages cannot be told as `min_language` asks.
     """
     found, reasons = _text_reasons(pairs, filters, languages, num_workers)
-    keep = found == 0
+    keep = np.ones(len(pairs), dtype=bool)
     dropped = []
-    for number, (key, reason) in enumerate(reasons, start=1):
-        rows = np.flatnonzero(found == number)
-        if len(rows):
-            dropped.append(Dropped(key, reason, len(rows), rows[:NUM_EXAMPLES].tolist()))
 
     def leave_out(key: str, reason: str, mask: Mask) -> None:
         rows = np.flatnonzero(mask & keep)
         keep[rows] = False
         if len(rows):
-            dropped.append(Dropped(key, reason, len(rows), rows[:NUM_EXAMPLES].tolist()))
+            by_origin = np.bincount(pairs.rows["origin"][rows], minlength=len(pairs.origins)).tolist()
+            dropped.append(Dropped(key, reason, by_origin, rows[:NUM_EXAMPLES].tolist()))
 
+    for number, (key, reason) in enumerate(reasons, start=1):
+        leave_out(key, reason, found == number)
     if filters.drop_duplicates:
         leave_out("drop_duplicates", "exact copies", copies(pairs.rows))
     if held_out and filters.drop_overlap != "none":
@@ -92,6 +96,16 @@ def apply_filters(
     if filters.targets_per_source == "first":
         leave_out("targets_per_source", "another target of an earlier source", later_targets(pairs.rows, keep))
     return keep, dropped
+
+
+def would_drop(pairs: Pairs, filters: Filters, languages: tuple[str, str], most_pairs: int) -> list[Dropped]:
+    """What each rule alone would leave out of the first `most_pairs` pairs."""
+    table = pairs.dataset.with_format("arrow")[: min(most_pairs, len(pairs))]
+    sides, dropped = Sides.of(table), []
+    for rule in text_rules(filters, languages):
+        rows = np.flatnonzero(rule.drops(sides))
+        dropped.append(Dropped(rule.key, rule.reason, [len(rows)], rows[:NUM_EXAMPLES].tolist()))
+    return dropped
 
 
 def _text_reasons(

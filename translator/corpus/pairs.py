@@ -49,6 +49,10 @@ class Pairs:
         row = self.rows[index]
         return f"{self.origins[row['origin']]}, line {row['line']}"
 
+    def shown(self, index: int) -> dict[str, str]:
+        """Row `index` with its place and both texts, for reports."""
+        return {"place": self.locate(index), **self.dataset[index]}
+
     def examples(self, indices: Iterable[int]) -> list[str]:
         """The first few of `indices`, each with its line and the beginning of its source."""
         shown = [int(index) for index, _ in zip(indices, range(NUM_EXAMPLES), strict=False)]

@@ -12,7 +12,7 @@ import numpy as np
 from translator.corpus.filters import Filters, ambiguous_sources, apply_filters, copies, equal_sides, notes, overlap
 from translator.corpus.pairs import Pairs, join
 from translator.corpus.read import read_pairs
-from translator.corpus.report import CorpusReport
+from translator.corpus.report import CorpusReport, FilterResult, PlaceCounts
 from translator.corpus.split import TEST, TRAIN, VALID, pinned_split
 from translator.errors import CorpusError
 
@@ -69,8 +69,10 @@ class Corpus:
         return sum(self.report.count(name, reason) for reason in skipped)
 
 
-def prepare(settings: CorpusSettings) -> Corpus:
+def prepare(settings: CorpusSettings, *, most_rows: int | None = None) -> Corpus:
     """Read all sets of a run, make the pinned split if asked for, filter the training pairs, report.
+
+    `most_rows` bounds the rows that are read of each place, for a quick look.
 
     Nothing is dropped silently, and validation and test sets lose only rows that hold no pair. Copies and
     overlap are always counted and only dropped when `filters` says so.
@@ -79,9 +81,9 @@ def prepare(settings: CorpusSettings) -> Corpus:
         CorpusError: a set cannot be read or holds no usable pair.
     """
     report = CorpusReport()
-    train = _read(settings.train, "train", settings, report)
+    train = _read(settings.train, "train", settings, report, most_rows)
     valid, test = (
-        {name: _read(files, name, settings, report) for name, files in _named(kind, value).items()}
+        {name: _read(files, name, settings, report, most_rows) for name, files in _named(kind, value).items()}
         for kind, value in (("valid", settings.valid), ("test", settings.test))
     )
     if settings.split is not None:
@@ -92,7 +94,11 @@ def prepare(settings: CorpusSettings) -> Corpus:
         if settings.split.test:
             test = {"test": train.select(parts == TEST)}
             report.add("test", "held out of train", len(test["test"]))
-        train = train.select(parts == TRAIN)
+        kept = parts == TRAIN
+        for number, place in enumerate(report.places[: len(train.origins)]):  # those of train were read first
+            place.held_out = int((~kept & (train.rows["origin"] == number)).sum())
+            place.kept -= place.held_out
+        train = train.select(kept)
     _describe({"train": train, **valid, **test}, report)
     held_out = {**valid, **test}
     _compare(train, held_out, settings.filters.drop_overlap, report)
@@ -119,15 +125,22 @@ def _named(kind: str, value: Any) -> dict[str, Any]:
     return {kind: value}
 
 
-def _read(files: Any, name: str, settings: CorpusSettings, report: CorpusReport) -> Pairs:
+def _read(files: Any, name: str, settings: CorpusSettings, report: CorpusReport, most_rows: int | None) -> Pairs:
     listed = isinstance(files, list | tuple)
     parts = []
     for number, place in enumerate(files if listed else [files]):
         key = f"corpus.{name.replace('/', '.')}" + (f"[{number}]" if listed else "")
         result = read_pairs(
-            place, source_language=settings.source_language, target_language=settings.target_language, key=key
+            place,
+            source_language=settings.source_language,
+            target_language=settings.target_language,
+            key=key,
+            most_rows=most_rows,
         )
         parts.append(result.pairs)
+        report.places.append(
+            PlaceCounts(name, result.pairs.origins[0], result.num_rows, len(result.pairs), dict(result.skipped))
+        )
         report.notes += result.notes
         for reason, count in result.skipped.items():
             report.add(name, f"{SKIPPED}{reason}", count, [result.examples[reason]])
@@ -175,8 +188,16 @@ def _filter(
     """Training pairs that pass the filters; every one that is left out is counted by its reason."""
     report.notes += notes(filters, languages)
     keep, dropped = apply_filters(train, filters, languages, held_out)
+    places = [place for place in report.places if place.set == "train"]
     for found in dropped:
-        report.add("train", f"dropped: {found.reason}", found.count, train.examples(found.rows), key=found.key)
+        report.add("train", f"dropped: {found.reason}", found.count, train.examples(found.rows))
+        report.filters.append(
+            FilterResult("train", found.key, found.reason, found.count, [train.shown(row) for row in found.rows])
+        )
+        for place, count in zip(places, found.by_origin, strict=True):
+            if count:
+                place.dropped[found.reason] = count
+                place.kept -= count
     if not keep.any():
         reasons = "; ".join(f"dropped: {found.reason} ({found.count:,})" for found in dropped)
         raise CorpusError(f"the filters leave no pairs to train on: {reasons}; loosen corpus.filters")

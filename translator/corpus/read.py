@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +61,9 @@ class _Input:
     rows: Callable[[], Iterator[Row]]
 
 
-def read_pairs(files: Any, *, source_language: str, target_language: str, key: str = "corpus") -> ReadResult:
+def read_pairs(
+    files: Any, *, source_language: str, target_language: str, key: str = "corpus", most_rows: int | None = None
+) -> ReadResult:
     """Read the sentence pairs of one place into a memory-mapped table, kept in the cache folder.
 
     Args:
@@ -70,6 +72,7 @@ def read_pairs(files: Any, *, source_language: str, target_language: str, key: s
             means {path: ...}.
         source_language, target_language: as the columns of tables may be named, such as "en" and "it".
         key: the setting that named the files, for messages.
+        most_rows: no more rows are read, for a quick look.
 
     Raises:
         CorpusError: nothing can be read, or no usable pair is there; each message says where and what to do.
@@ -82,7 +85,8 @@ def read_pairs(files: Any, *, source_language: str, target_language: str, key: s
         header=fields.get("header"),
     )
     place = _place(fields, options, key)
-    pairs, tally = store(place.identity, place.name, place.rows)
+    identity = place.identity if most_rows is None else {**place.identity, "most_rows": most_rows}
+    pairs, tally = store(identity, place.name, lambda: islice(place.rows(), most_rows))
     if not len(pairs):
         raise CorpusError(f"no usable pairs in {place.name}: {_why_none(tally)}")
     notes = []
