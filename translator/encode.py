@@ -9,19 +9,24 @@ The cache (`files.cache_folder`) may be deleted at any time.
 
 import hashlib
 import json
+import multiprocessing
 import os
 import shutil
 import tempfile
 import zlib
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import xxhash
 from numpy.typing import NDArray
 
+from translator.corpus.cache import parts_folder
+from translator.corpus.progress import Progress
 from translator.errors import CorpusError, TranslatorError
 from translator.files import fsync_folder, write_atomic
 from translator.subword_sampling import SubwordSampler, flatten
@@ -32,10 +37,11 @@ if TYPE_CHECKING:
 
 IntArray = NDArray[np.integer]
 
-_FORMAT = 2  # raise it when what an entry holds, or how ids are computed, changes
+_FORMAT = 3  # raise it when what an entry holds, or how ids are computed, changes
 _SIDES = ("source", "target")
 _CHUNK_PAIRS = 4096
 _MOST_EXAMPLES = 5
+_PART_PAIRS = 250_000  # pairs that one process encodes at once, and that are not encoded again after a kill
 _META = "meta.json"
 
 
@@ -58,8 +64,10 @@ class Encoded:
     def lengths(self, epoch: int = 0) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Source and target lengths in this epoch, with the one special token that each sequence gains."""
         sample = epoch % self.num_samples
-        src, tgt = (np.diff(self._offsets[f"{side}.{sample}"]) + 1 for side in _SIDES)
-        return src.astype(np.int32), tgt.astype(np.int32)
+        src, tgt = (np.diff(self._offsets[f"{side}.{sample}"]).astype(np.int32) for side in _SIDES)
+        src += 1
+        tgt += 1
+        return src, tgt
 
     def pair(self, i: int, epoch: int = 0) -> tuple[IntArray, IntArray]:
         """Source and target ids of pair `i` in this epoch, without special tokens."""
@@ -118,7 +126,10 @@ def encode_corpus(
 
     def build(folder: Path) -> None:
         plain = _Plain(tokenizers, samplers, max_tokens=max_tokens, max_ratio=max_ratio)
-        plain.write(dataset, folder)
+        if cache is None or samplers or len(dataset) < 2 * _PART_PAIRS:
+            plain.write(dataset, folder)
+        else:
+            _write_in_parts(plain, dataset, folder, fingerprint, num_workers or os.cpu_count() or 1)
         if samplers:
             workers = num_workers or os.cpu_count() or 1
             _write_samples(folder, samplers, tokenizers, dropout_samples, workers)
@@ -150,7 +161,7 @@ def encode_corpus(
 
 def _texts_fingerprint(dataset: "Dataset") -> str:
     """Hash of both columns in order, whatever pieces the table is stored in."""
-    digest = hashlib.blake2b(digest_size=32)
+    digest = xxhash.xxh3_128()
     for table in dataset.select_columns(list(_SIDES)).with_format("arrow").iter(_CHUNK_PAIRS):
         for side in _SIDES:
             texts = table[side].cast("large_string").combine_chunks()
@@ -171,7 +182,7 @@ class _Plain:
         max_tokens: int | None,
         max_ratio: float | None,
     ) -> None:
-        self._tokenizers, self._samplers = tokenizers, samplers
+        self.tokenizers, self._samplers = tokenizers, samplers
         self._max_tokens, self._max_ratio = max_tokens, max_ratio
         self.skipped: dict[str, int] = {}
         self.examples: dict[str, list[list[int]]] = {}
@@ -182,7 +193,7 @@ class _Plain:
         with ExitStack() as stack:
             index = stack.enter_context((folder / "index").open("wb"))
             ids_to, types_to = {}, {}
-            for side, tokenizer in self._tokenizers.items():
+            for side, tokenizer in self.tokenizers.items():
                 ids_to[side] = stack.enter_context(_Writer(folder, name.format(side), _dtype(tokenizer)))
                 if self._samplers:
                     types_to[side] = stack.enter_context(_Writer(folder, f"{side}.types", np.dtype(np.uint32)))
@@ -198,10 +209,17 @@ class _Plain:
                         types_to[side].append(*self._samplers[side].add(ids, words, offsets))
                 first_row += len(lengths[0])
 
+    def count(self, skipped: dict[str, int], examples: dict[str, list[list[int]]], first_row: int) -> None:
+        """Add what was left out of a part that begins at `first_row`."""
+        for reason, number in skipped.items():
+            self.skipped[reason] = self.skipped.get(reason, 0) + number
+            known = self.examples.setdefault(reason, [])
+            known += [[first_row + row, *lengths] for row, *lengths in examples[reason][: _MOST_EXAMPLES - len(known)]]
+
     def _encode(self, side: str, texts: list[str]) -> list[tuple[list[int], list[int]]]:
         if self._samplers:
-            return self._tokenizers[side].encode_words(texts)
-        return [(ids, []) for ids in self._tokenizers[side].encode_batch(texts)]
+            return self.tokenizers[side].encode_words(texts)
+        return [(ids, []) for ids in self.tokenizers[side].encode_batch(texts)]
 
     def _filter(self, src_len: IntArray, tgt_len: IntArray, first_row: int) -> IntArray:
         """Positions of the pairs to keep; counts the others, each by the first reason that holds."""
@@ -221,6 +239,47 @@ class _Plain:
                 for i in rows[: _MOST_EXAMPLES - len(examples)]:
                     examples.append([first_row + int(i), int(src_len[i]), int(tgt_len[i])])
         return np.flatnonzero(keep)
+
+
+def _write_in_parts(plain: _Plain, dataset: "Dataset", folder: Path, fingerprint: str, num_workers: int) -> None:
+    """Encode a large data set by several processes; parts that an earlier process finished are not made again."""
+    starts = range(0, len(dataset), _PART_PAIRS)
+    tasks = [dataset.select(range(start, min(start + _PART_PAIRS, len(dataset)))) for start in starts]
+    with parts_folder(f"{fingerprint}-{_PART_PAIRS}") as parts, Progress("Tokenising", len(dataset)) as progress:
+        # "spawn": a process that runs torch or the tokenizer's threads cannot be forked safely.
+        with ProcessPoolExecutor(num_workers, multiprocessing.get_context("spawn"), _use_one_thread) as pool:
+            where = [parts / str(number) for number in range(len(tasks))]
+            for task, _ in zip(tasks, pool.map(_write_part, [plain] * len(tasks), tasks, where), strict=True):
+                progress.advance(len(task))
+        with ExitStack() as stack:
+            index = stack.enter_context((folder / "index").open("wb"))
+            writers = {
+                side: stack.enter_context(_Writer(folder, f"{side}.0", _dtype(tokenizer)))
+                for side, tokenizer in plain.tokenizers.items()
+            }
+            for start, part in zip(starts, where, strict=True):
+                meta = json.loads((part / _META).read_text(encoding="utf-8"))
+                plain.count(meta["skipped"], meta["examples"], start)
+                index.write((np.fromfile(part / "index", dtype=np.int64) + start).tobytes())
+                for side, writer in writers.items():
+                    writer.append(*_read_sentences(part, f"{side}.0", _dtype(plain.tokenizers[side]), mapped=False))
+
+
+def _use_one_thread() -> None:
+    """Each of the processes has a core of its own; set before the first use of the library's threads."""
+    os.environ["RAYON_NUM_THREADS"] = "1"
+
+
+def _write_part(plain: _Plain, dataset: "Dataset", folder: Path) -> None:
+    """Encode a part into a folder that appears when it is complete."""
+    if folder.exists():
+        return
+    temporary = folder.with_name(f"{folder.name}.{os.getpid()}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
+    plain.write(dataset, temporary)
+    write_atomic(temporary / _META, json.dumps({"skipped": plain.skipped, "examples": plain.examples}))
+    temporary.rename(folder)
 
 
 def _write_samples(

@@ -3,15 +3,17 @@
 import json
 import os
 import shutil
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import xxhash
 
-from translator.errors import CorpusError
-from translator.files import cache_folder, write_atomic
+from translator.errors import CorpusError, TranslatorError
+from translator.files import cache_folder, hold, write_atomic
 
 TABLE_VERSION = 2
 """Part of every cache key: raise it when reading or hashing changes."""
@@ -52,6 +54,40 @@ def cached(key: str, build: Callable[[Path], dict[str, Any]]) -> tuple[Path, dic
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return folder, built
+
+
+@contextmanager
+def parts_folder(key: str) -> Iterator[Path]:
+    """A folder for the finished parts of what `key` names, removed when all is done.
+
+    When the process is killed it stays, and the next process finds the parts there. While another process works in it,
+    this one gets a folder of its own.
+    """
+    parent = cache_folder() / "pairs"
+    parent.mkdir(parents=True, exist_ok=True)
+    folder = parent / f".{key}.parts"
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(hold(folder.with_suffix(".lock"), "these parts"))
+            folder.mkdir(exist_ok=True)
+        except TranslatorError:
+            folder = Path(tempfile.mkdtemp(prefix=f".{key}-", suffix=".parts", dir=parent))
+        try:
+            yield folder
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            folder.with_suffix(".lock").unlink(missing_ok=True)
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
 
 
 def checksum(path: Path) -> str:

@@ -5,10 +5,11 @@ normalised form (NFC, case folded, white space collapsed), since a model hardly 
 answered on sorted 64-bit hashes, in pieces, so that a large table needs little memory.
 """
 
+import io
 import multiprocessing
-import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -17,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from translator.corpus import characters
-from translator.corpus.cache import cache_key, cached
+from translator.corpus.cache import cache_key, cached, parts_folder, usable_cores
 from translator.corpus.language import check_languages
 from translator.corpus.pairs import BATCH_ROWS, NUM_EXAMPLES, Pairs
 from translator.corpus.progress import Progress
 from translator.corpus.rules import TextFilters, text_rules
 from translator.corpus.sides import Mask, Sides
+from translator.files import write_atomic
 
 Rows = NDArray[np.void]
 Hashes = NDArray[np.uint64]
@@ -74,6 +76,25 @@ def apply_filters(
     Raises:
         CorpusError: languages cannot be told as `min_language` asks.
     """
+    others = [one.fingerprint for one in held_out]
+
+    def build(folder: Path) -> dict[str, Any]:
+        keep, dropped = _decide(pairs, filters, languages, held_out, num_workers)
+        np.save(folder / "keep.npy", keep)
+        return {"dropped": [vars(one) for one in dropped]}
+
+    key = cache_key("filters", RULES_VERSION, pairs.identity, _settings(filters), list(languages), others)
+    folder, info = cached(key, build)
+    return np.load(folder / "keep.npy", allow_pickle=False), [Dropped(**one) for one in info["dropped"]]
+
+
+def _settings(filters: Filters) -> dict[str, Any]:
+    return {key: value for key, value in filters.model_dump(mode="json").items() if key != "preset"}
+
+
+def _decide(
+    pairs: Pairs, filters: Filters, languages: tuple[str, str], held_out: list[Pairs], num_workers: int | None
+) -> tuple[Mask, list[Dropped]]:
     found, reasons = _text_reasons(pairs, filters, languages, num_workers)
     keep = np.ones(len(pairs), dtype=bool)
     dropped = []
@@ -115,25 +136,29 @@ def _text_reasons(
     rules = [(rule.key, rule.reason) for rule in text_rules(filters, languages)]
     if filters.min_language is not None:
         check_languages(languages)
-    settings = {key: value for key, value in filters.model_dump(mode="json").items() if key != "preset"}
-
-    def build(folder: Path) -> dict[str, Any]:
-        starts = range(0, len(pairs), PART_ROWS)
-        tasks = ((pairs.dataset.select(range(start, min(start + PART_ROWS, len(pairs)))), filters, languages)
-                 for start in starts)  # fmt: skip
+    starts = range(0, len(pairs), PART_ROWS)
+    key = cache_key("rules", RULES_VERSION, PART_ROWS, pairs.fingerprint, _settings(filters), list(languages))
+    with (
+        parts_folder(key) if len(starts) > 1 else nullcontext() as folder,
+        Progress("Filtering", len(pairs)) as progress,
+    ):
+        tasks = (
+            (
+                folder and folder / f"{start}.npy",
+                pairs.dataset.select(range(start, min(start + PART_ROWS, len(pairs)))),
+                filters,
+                languages,
+            )
+            for start in starts
+        )
         parts = [np.zeros(0, dtype=np.uint8)]
-        with Progress("Filtering", len(pairs)) as progress:
-            for part in _run(tasks, len(starts), num_workers or _cores()):
-                parts.append(part)
-                progress.advance(len(part))
-        np.save(folder / "reasons.npy", np.concatenate(parts))
-        return {}
-
-    folder, _ = cached(cache_key("rules", RULES_VERSION, pairs.fingerprint, settings, list(languages)), build)
-    return np.load(folder / "reasons.npy", allow_pickle=False), rules
+        for part in _run(tasks, len(starts), num_workers or usable_cores()):
+            parts.append(part)
+            progress.advance(len(part))
+    return np.concatenate(parts), rules
 
 
-_Task = tuple[Any, Filters, tuple[str, str]]
+_Task = tuple[Path | None, Any, Filters, tuple[str, str]]
 
 
 def _run(tasks: Iterator[_Task], num_tasks: int, num_workers: int) -> Iterator[NDArray[np.uint8]]:
@@ -146,7 +171,10 @@ def _run(tasks: Iterator[_Task], num_tasks: int, num_workers: int) -> Iterator[N
 
 
 def _first_reasons(task: _Task) -> NDArray[np.uint8]:
-    dataset, filters, languages = task
+    """The part of one task: found finished, or made and left in its file."""
+    file, dataset, filters, languages = task
+    if file is not None and file.exists():
+        return np.asarray(np.load(file, allow_pickle=False))
     rules = text_rules(filters, languages)
     parts = [np.zeros(0, dtype=np.uint8)]
     for table in dataset.with_format("arrow").iter(batch_size=BATCH_ROWS):
@@ -155,11 +183,12 @@ def _first_reasons(task: _Task) -> NDArray[np.uint8]:
         for number, rule in enumerate(rules, start=1):
             reasons[(reasons == 0) & rule.drops(sides)] = number
         parts.append(reasons)
-    return np.concatenate(parts)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    found = np.concatenate(parts)
+    if file is not None:
+        content = io.BytesIO()
+        np.save(content, found)
+        write_atomic(file, content.getvalue())
+    return found
 
 
 def copies(rows: Rows) -> Mask:

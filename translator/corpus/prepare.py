@@ -1,23 +1,31 @@
 """All sets of a run: read, split, compared with each other, filtered as asked, and reported."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Protocol
 
 import datasets
 import numpy as np
+from numpy.typing import NDArray
 
+from translator.corpus.cache import cache_key, cached
 from translator.corpus.filters import Filters, ambiguous_sources, apply_filters, copies, equal_sides, notes, overlap
-from translator.corpus.pairs import Pairs, join
+from translator.corpus.pairs import NUM_EXAMPLES, Pairs, join
 from translator.corpus.read import read_pairs
 from translator.corpus.report import CorpusReport, FilterResult, PlaceCounts
+from translator.corpus.sides import Mask
 from translator.corpus.split import TEST, TRAIN, VALID, pinned_split
 from translator.errors import CorpusError
 
 SKIPPED = "skipped: "  # begins the reasons of rows that hold no pair
+LARGE = 100_000  # pairs from which on the counts of a set are kept in the cache
 PLACES = frozenset({"source", "target", "path", "hub", "starter"})
+
+
+Counts = dict[str, tuple[int, list[int]]]
+"""How many rows there are of each kind, and the first few."""
 
 
 class CorpusSettings(Protocol):
@@ -151,14 +159,34 @@ def _describe(sets: dict[str, Pairs], report: CorpusReport) -> None:
     """Sizes, copies, sources with several targets and pairs with equal sides."""
     for name, pairs in sets.items():
         report.add(name, "usable pairs", len(pairs))
-        found = {
-            "exact copies of an earlier pair": np.flatnonzero(copies(pairs.rows)),
-            "sources with several targets": ambiguous_sources(pairs.rows),
-            "source equal to target": np.flatnonzero(equal_sides(pairs.rows)),
-        }
-        for reason, indices in found.items():
-            if len(indices):
-                report.add(name, reason, len(indices), pairs.examples(indices))
+        for reason, (count, indices) in _remembered("describe", [pairs], lambda one=pairs: _found(one)).items():
+            if count:
+                report.add(name, reason, count, pairs.examples(indices))
+
+
+def _found(pairs: Pairs) -> Counts:
+    return {
+        "exact copies of an earlier pair": _count(copies(pairs.rows)),
+        "sources with several targets": _first(ambiguous_sources(pairs.rows)),
+        "source equal to target": _count(equal_sides(pairs.rows)),
+    }
+
+
+def _count(mask: Mask) -> tuple[int, list[int]]:
+    """How many rows a mask holds, and the first few."""
+    return _first(np.flatnonzero(mask))
+
+
+def _first(indices: NDArray[np.int64]) -> tuple[int, list[int]]:
+    return len(indices), indices[:NUM_EXAMPLES].tolist()
+
+
+def _remembered(what: str, sets: list[Pairs], find: Callable[[], Counts]) -> Counts:
+    """What was found of these sets: of large ones from the cache, so that a second start need not sort them again."""
+    if sum(map(len, sets)) < LARGE:
+        return find()
+    key = cache_key(what, [pairs.fingerprint for pairs in sets])
+    return cached(key, lambda folder: {"found": find()})[1]["found"]
 
 
 def _compare(train: Pairs, held_out: dict[str, Pairs], drop_overlap: str, report: CorpusReport) -> None:
@@ -167,19 +195,24 @@ def _compare(train: Pairs, held_out: dict[str, Pairs], drop_overlap: str, report
     comparisons += [(later, earlier, held_out[earlier]) for earlier, later in combinations(held_out, 2)]
     for name, other_name, other in comparisons:
         pairs = held_out[name]
-        whole = overlap(pairs.rows, other.rows, "pair")
-        sources = overlap(pairs.rows, other.rows, "source")
-        for what, mask in (("pairs", whole), ("sources", sources)):
-            if mask.any():
-                examples = pairs.examples(np.flatnonzero(mask))
-                report.add(name, f"{what} also in {other_name}", mask.sum(), examples)
-        dropped = drop_overlap == "source" or (drop_overlap == "pair" and not (sources & ~whole).any())
-        if sources.any() and other_name == "train" and not dropped:
+        found = _remembered("compare", [pairs, other], lambda one=pairs, two=other: _shared(one, two))
+        (num_whole, _), (num_sources, _) = found["pairs"], found["sources"]
+        for what in ("pairs", "sources"):
+            count, indices = found[what]
+            if count:
+                report.add(name, f"{what} also in {other_name}", count, pairs.examples(indices))
+        dropped = drop_overlap == "source" or (drop_overlap == "pair" and not found["sources alone"][0])
+        if num_sources and other_name == "train" and not dropped:
             report.warnings.append(
-                f"{sources.sum():,} of {len(pairs):,} sources of {name} are also in train "
-                f"({whole.sum():,} with the same target), so its scores are too good; "
+                f"{num_sources:,} of {len(pairs):,} sources of {name} are also in train "
+                f"({num_whole:,} with the same target), so its scores are too good; "
                 f"corpus.filters.drop_overlap=source takes them out of train"
             )
+
+
+def _shared(pairs: Pairs, other: Pairs) -> Counts:
+    whole, sources = overlap(pairs.rows, other.rows, "pair"), overlap(pairs.rows, other.rows, "source")
+    return {"pairs": _count(whole), "sources": _count(sources), "sources alone": _count(sources & ~whole)}
 
 
 def _filter(
