@@ -3,9 +3,10 @@
     python -m scripts.bench_preparation large.src large.tgt --cores 2 --rounds 3
     python -m scripts.bench_preparation large.src large.tgt --opusfilter /path/to/venv/bin/opusfilter
 
-The work: lines of two files; pairs of 1 to 1000 characters, a character ratio of at most 6, at least half of the letters
-Latin, no character over 10 times in a row, no exact copies; then token ids of both sides with one tokenizer, which is
-trained before and not timed. OpusFilter reads and cleans only, since it makes no token ids: its figure is an upper bound.
+The work: lines of two files; pairs of 1 to 1000 characters, a character ratio of at most 6, at least half of the
+letters Latin, no character over 10 times in a row, no exact copies; then token ids of both sides with one tokenizer,
+which is trained before and not timed. OpusFilter reads and cleans only, since it makes no token ids: its figure is an
+upper bound.
 Each round runs all of them with empty caches, so that a change of the machine's speed meets all; the medians count.
 Make the files with `python -m scripts.make_large_corpus 1000000 large --noise 0.05`.
 """
@@ -165,7 +166,8 @@ def main() -> None:
         seconds = statistics.median(seconds for seconds, _ in timed)
         speed = num_pairs / seconds
         print(
-            f"{one:10}  {seconds:8.1f} s  {speed:10,.0f} pairs/s  {speed / args.cores:10,.0f} a core  {timed[0][1]:,} kept"
+            f"{one:10}  {seconds:8.1f} s  {speed:10,.0f} pairs/s  {speed / args.cores:10,.0f} a core  "
+            f"{timed[0][1]:,} kept"
         )
 
 

@@ -3,10 +3,10 @@
     python -m scripts.make_large_corpus 20000000 large          # large.src and large.tgt, about 4 GB
     python -m scripts.make_large_corpus 2000000 large --words 15 --noise 0.05
 
-Words follow Zipf's law, so a tokenizer finds in them what it finds in a language; word k of the target stands for word k
-of the source, in reverse order, so a model can learn it. `--noise` is the share of pairs with a fault that the filters
-know: copies, equal sides, other scripts, mojibake, numbers that differ. Lines are written as they are made, in little
-memory, and the same arguments give the same files.
+Words follow Zipf's law, so a tokenizer finds in them what it finds in a language; word k of the target stands for
+word k of the source, in reverse order, so a model can learn it. `--noise` is the share of pairs with a fault that
+the filters know: copies, equal sides, other scripts, mojibake, numbers that differ. Lines are written as they are
+made, in little memory, and the same arguments give the same files.
 """
 
 import argparse

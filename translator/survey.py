@@ -16,7 +16,7 @@ import torch
 
 from translator import build
 from translator import corpus as corpora
-from translator.config import Config, Filters
+from translator.config import Config, Filters, resolve
 from translator.corpus.figures import figures, histogram
 from translator.corpus.filters import would_drop
 from translator.device import apply, choose_device
@@ -133,6 +133,7 @@ def _time_training(config: Config, data: build.Data) -> dict[str, Any]:
     """Seconds of a step of the configured model on this machine, measured, and what they come to."""
     device = choose_device(config.device.kind, config.device.precision, config.device.threads)
     apply(device, deterministic=config.device.deterministic)
+    config = resolve(config, **{"device.compile": config.device.compile is True})  # as a run does
     with tempfile.TemporaryDirectory() as name:
         folders = build.Folders(Path(name), "timing")
         trainer = build.make_trainer(config, folders, device, data, RunLog(folders.runs, quiet=True), {})

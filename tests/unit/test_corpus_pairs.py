@@ -6,8 +6,10 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from translator.corpus import pairs as pairs_module
 from translator.corpus.cache import checksum
 from translator.corpus.pairs import BATCH_ROWS, Tally, join, store
 from translator.corpus.read_tables import Row, Unusable
@@ -165,3 +167,53 @@ def test_joined_tables_remember_where_each_row_was() -> None:
     both = join([first, second])
     assert both.dataset["source"][:] == ["a", "b", "c"]
     assert [both.locate(i) for i in range(3)] == ["one.tsv, line 1", "one.tsv, line 3", "two.tsv, line 8"]
+
+
+def numbered(first: int, last: int) -> list[Row]:
+    return [(number, f"s{number}", f"t{number}" if number % 3 else "") for number in range(first, last)]
+
+
+def test_parts_make_the_table_that_one_piece_makes(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, counts = store({"input": 1}, "a table", Reader(*numbered(1, 12)))
+    monkeypatch.setattr("translator.corpus.pairs.PART_ROWS", 3)
+    monkeypatch.setattr("translator.corpus.pairs.usable_cores", lambda: 1)
+    in_parts, tally = store({"input": 2}, "a table", Reader(*numbered(1, 12)))
+    assert in_parts.identity == whole.identity
+    assert in_parts.dataset["target"][:] == whole.dataset["target"][:]
+    assert tally == counts
+    assert tally.lines == {"target is empty": [3, 6, 9]}
+
+
+def test_finished_parts_are_not_made_again_after_a_kill(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translator.corpus.pairs.PART_ROWS", 3)
+    monkeypatch.setattr("translator.corpus.pairs.usable_cores", lambda: 1)
+
+    def killed() -> Iterator[Row]:
+        yield from numbered(1, 8)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store({"input": 1}, "a table", killed)
+    made: list[int] = []
+    write = pairs_module._write_part
+
+    def count(rows: list[Row], folder: Path, number: int) -> Tally:
+        made.append(number)
+        return write(rows, folder, number)
+
+    monkeypatch.setattr(pairs_module, "_write_part", count)
+    again, _ = store({"input": 1}, "a table", Reader(*numbered(1, 12)))
+    assert made == [2, 3]
+    assert again.dataset["source"][:] == [f"s{number}" for number in range(1, 12) if number % 3]
+    assert [path.name for path in (cache / "pairs").iterdir() if path.name.startswith(".")] == []
+
+
+def test_joined_and_selected_rows_lie_on_disk(cache: Path) -> None:
+    one, two = (store({"input": n}, f"table {n}", Reader(*numbered(n, n + 5)))[0] for n in (1, 4))
+    both = join([one, two])
+    kept = both.select(both.rows["line"] % 2 == 0)
+    for pairs in (both, kept):
+        assert isinstance(pairs.rows, np.memmap)
+    assert [kept.locate(i) for i in range(len(kept))] == [
+        "table 1, line 2", "table 1, line 4", "table 4, line 4", "table 4, line 8"
+    ]  # fmt: skip

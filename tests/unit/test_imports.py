@@ -47,6 +47,7 @@ TABLE: dict[str, set[str]] = {
     "resuming": BASE | {"checkpoint", "config", "tokenizer", "training_state"},
 }
 TABLE["build"] = set(TABLE)
+TABLE["survey"] = BASE | {"build", "config", "corpus", "device", "encode", "log", "tokenizer"}
 TABLE["commands"] = TABLE["cli"] = set(TABLE) | {"commands"}
 TABLE["__main__"] = {"cli"}
 

@@ -40,6 +40,8 @@ def corpus(args: argparse.Namespace) -> int:
 
 def text(found: dict[str, Any]) -> Iterator[str]:
     """The lines of the report for a terminal."""
+    from translator.corpus.page import short_paths
+
     if found["sample"]:
         yield f"A sample: the first {found['sample']:,} rows of each place.\n"
     yield from _places(found["places"])
@@ -51,7 +53,7 @@ def text(found: dict[str, Any]) -> Iterator[str]:
         yield "\nFound"
         yield table(
             ["set", "what", "pairs", "for example"],
-            [[row["set"], row["reason"], f"{row['count']:,}", row["example"]] for row in others],
+            [[row["set"], row["reason"], f"{row['count']:,}", short_paths(row["example"])] for row in others],
         )
     yield from _sides(found)
     yield from _training(found)
@@ -60,12 +62,14 @@ def text(found: dict[str, Any]) -> Iterator[str]:
 
 
 def _places(places: list[dict[str, Any]]) -> Iterator[str]:
+    from translator.corpus.page import short_paths
+
     yield "Pairs"
     rows = []
     for place in places:
         skipped, dropped = sum(place["skipped"].values()), sum(place["dropped"].values())
         numbers = (place["read"], skipped, place["held_out"], dropped, place["kept"])
-        rows.append([place["set"], place["name"], *(f"{number:,}" for number in numbers)])
+        rows.append([place["set"], short_paths(place["name"]), *(f"{number:,}" for number in numbers)])
     yield table(["set", "place", "read", "no pair", "held out", "dropped", "kept"], rows)
 
 

@@ -3,13 +3,17 @@
 All text of the corpus is escaped and isolated, so that no sentence can become markup or turn the direction of the page.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+from html import escape as escape_markup
 from importlib import resources
 from typing import Any
 
+from translator.corpus import characters
+
 SIDES = ("source", "target")
+_JOINERS = "\u200c\u200d"
 COLOURS = {"source": "var(--one)", "target": "var(--two)"}
 
 
@@ -107,7 +111,7 @@ def _places(places: Sequence[Mapping[str, Any]]) -> str:
         why = [f"{escape(why)}: {count:,}" for part in ("skipped", "dropped") for why, count in place[part].items()]
         more = f"<details><summary>why</summary>{'<br>'.join(why)}</details>" if why else ""
         numbers = (place["read"], skipped, place["held_out"], dropped, place["kept"])
-        rows.append([escape(place["set"]), f"<bdi>{escape(_base(place['name']))}</bdi>{more}",
+        rows.append([escape(place["set"]), f"<bdi>{escape(short_paths(place['name']))}</bdi>{more}",
                      *(f"{number:,}" for number in numbers), _bar(parts, place["read"])])  # fmt: skip
     keys = "".join(
         f'<span class="key" style="background:var({colour})"></span>{name}'
@@ -118,9 +122,12 @@ def _places(places: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _base(name: str) -> str:
-    """Paths without their folders."""
-    return " ".join(word.rsplit("/", 1)[-1] for word in name.split(" "))
+_FOLDERS = re.compile(r"(?<!\S)/(?:[^/\s]+/)*(?=[^/\s]+/[^/\s]+)")
+
+
+def short_paths(text: str) -> str:
+    """Absolute paths with their last folder alone."""
+    return _FOLDERS.sub("", text)
 
 
 def _bar(parts: Iterable[tuple[float, str]], total: float) -> str:
@@ -168,18 +175,23 @@ def _value(value: Any) -> str:
 def _examples(examples: Iterable[Mapping[str, Any]], extra: str | None = None) -> str:
     header = ["source", "target", "where", *([extra] if extra else [])]
     rows = [
-        [_text(one["source"]), _text(one["target"]), f"<small>{escape(_base(one['place']))}</small>",
+        [_text(one["source"]), _text(one["target"]), f"<small>{escape(short_paths(one['place']))}</small>",
          *([f"{one[extra]:,}"] if extra else [])]
         for one in examples
     ]  # fmt: skip
     return _table(header, rows, (3,) if extra else ())
 
 
+def escape(text: str) -> str:
+    """Text as HTML, without characters that could turn the direction of the page or hide something."""
+    return escape_markup("".join("\ufffd" if characters.strange()[ord(c)] else c for c in text))
+
+
 def _text(text: str) -> str:
     """A sentence of the corpus, in its own direction, with what cannot be seen made visible."""
     pieces = []
     for character in text:
-        if unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs", "Zl", "Zp"):
+        if characters.strange()[ord(character)] or (character in _JOINERS and len(text) == 1):
             pieces.append(f"<mark>U+{ord(character):04X}</mark>")
         else:
             pieces.append(escape(character))
@@ -189,7 +201,12 @@ def _text(text: str) -> str:
 def _overlap(rows: Iterable[Mapping[str, Any]]) -> str:
     begins = ("skipped", "dropped", "usable", "pairs left")
     cells = [
-        [escape(row["set"]), escape(row["reason"]), f"{row['count']:,}", f"<bdi>{escape(row['example'])}</bdi>"]
+        [
+            escape(row["set"]),
+            escape(row["reason"]),
+            f"{row['count']:,}",
+            f"<bdi>{escape(short_paths(row['example']))}</bdi>",
+        ]
         for row in rows
         if not row["reason"].startswith(begins)
     ]
@@ -274,11 +291,11 @@ def _characters(figures: Mapping[str, Any], side: str) -> str:
     )
 
 
-def _chips(characters: Iterable[Sequence[Any]]) -> str:
+def _chips(counted: Iterable[Sequence[Any]]) -> str:
     chips = (
         f'<span title="U+{ord(c):04X} {escape(unicodedata.name(c, ""))}">{_text(c)}'
         f"<small>{_short(count)}</small></span>"
-        for c, count in characters
+        for c, count in counted
     )
     return f'<div class="chars">{"".join(chips)}</div>'
 
