@@ -104,6 +104,7 @@ def test_the_first_target_is_the_first_that_other_filters_leave(pairs: Make) -> 
     assert filters.apply_filters(made, settings, ("en", "it"), [])[0].tolist() == [False, True, False]
 
 
+@pytest.mark.slow  # processes that load everything anew
 def test_processes_find_what_one_finds(pairs: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     made = pairs(*((f"number {i}", f"{i % 3}") for i in range(9)))
     settings = Filters(min_shared_numbers=1.0)

@@ -207,3 +207,27 @@ def test_processes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SubwordSampler.sample, "__defaults__", (2,))
     assert sample_batch(BPE, SOURCES, dropout=0.3, num_samples=2, seed=1) == alone
     assert sample_batch(BPE, SOURCES, dropout=0.3, num_samples=2, seed=2) != alone
+
+
+@pytest.mark.slow  # processes that load everything anew
+def test_parts_make_the_files_that_one_piece_makes_and_survive_a_kill(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRANSLATOR_CACHE", str(tmp_path))
+    dataset = table(SOURCES * 3, TARGETS * 3)
+    whole = encode_corpus(dataset, BPE, BPE, max_tokens=9)
+    monkeypatch.setattr(encode, "_PART_PAIRS", 5)
+    monkeypatch.setattr(encode._Plain, "count", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        encode_corpus(dataset, BPE, BPE, max_tokens=9, cache=tmp_path / "tokens", num_workers=2)
+    monkeypatch.undo()
+    monkeypatch.setenv("TRANSLATOR_CACHE", str(tmp_path))
+    monkeypatch.setattr(encode, "_PART_PAIRS", 5)
+    (parts,) = (tmp_path / "pairs").glob(".*.parts")
+    made = {path.name: path.stat().st_mtime_ns for path in parts.iterdir()}
+    again = encode_corpus(dataset, BPE, BPE, max_tokens=9, cache=tmp_path / "tokens", num_workers=1)
+    assert sorted(made) == ["0", "1", "2", "3", "4"]
+    assert pairs_of(again) == pairs_of(whole)
+    assert again.index.tolist() == whole.index.tolist()
+    assert (again.skipped, again.examples) == (whole.skipped, whole.examples)
+    assert not list((tmp_path / "pairs").glob(".*"))

@@ -153,8 +153,12 @@ def _named_sets(config: Config, asked: Sequence[str]) -> dict[str, NamedSet]:
             if settings.split is not None:
                 chosen[name] = NamedSet(places[name], corpus.num_left_out(name))
             else:  # read alone: the training files are not needed
-                languages = {"source_language": settings.source_language, "target_language": settings.target_language}
-                result = corpora.read_pairs(places[name], **languages, key=f"corpus.{name.replace('/', '.')}")
+                result = corpora.read_pairs(
+                    places[name],
+                    source_language=settings.source_language,
+                    target_language=settings.target_language,
+                    key=f"corpus.{name.replace('/', '.')}",
+                )
                 chosen[name] = NamedSet(result.dataset, sum(result.skipped.values()))
     if not asked and not groups["test"]:
         print("The configuration has no test set; the validation sets are used.", file=sys.stderr)

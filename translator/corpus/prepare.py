@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any, Protocol
 
@@ -159,7 +160,7 @@ def _describe(sets: dict[str, Pairs], report: CorpusReport) -> None:
     """Sizes, copies, sources with several targets and pairs with equal sides."""
     for name, pairs in sets.items():
         report.add(name, "usable pairs", len(pairs))
-        for reason, (count, indices) in _remembered("describe", [pairs], lambda one=pairs: _found(one)).items():
+        for reason, (count, indices) in _remembered("describe", [pairs], partial(_found, pairs)).items():
             if count:
                 report.add(name, reason, count, pairs.examples(indices))
 
@@ -186,7 +187,8 @@ def _remembered(what: str, sets: list[Pairs], find: Callable[[], Counts]) -> Cou
     if sum(map(len, sets)) < LARGE:
         return find()
     key = cache_key(what, [pairs.fingerprint for pairs in sets])
-    return cached(key, lambda folder: {"found": find()})[1]["found"]
+    found: Counts = cached(key, lambda folder: {"found": find()})[1]["found"]
+    return found
 
 
 def _compare(train: Pairs, held_out: dict[str, Pairs], drop_overlap: str, report: CorpusReport) -> None:
@@ -195,7 +197,7 @@ def _compare(train: Pairs, held_out: dict[str, Pairs], drop_overlap: str, report
     comparisons += [(later, earlier, held_out[earlier]) for earlier, later in combinations(held_out, 2)]
     for name, other_name, other in comparisons:
         pairs = held_out[name]
-        found = _remembered("compare", [pairs, other], lambda one=pairs, two=other: _shared(one, two))
+        found = _remembered("compare", [pairs, other], partial(_shared, pairs, other))
         (num_whole, _), (num_sources, _) = found["pairs"], found["sources"]
         for what in ("pairs", "sources"):
             count, indices = found[what]
