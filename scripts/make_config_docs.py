@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from translator.config import Config, Files, json_schema
+from translator.config import Config, Files, TrainingCorpus, json_schema
 from translator.config.explain import allowed_values
 from translator.config.keys import section_of
 from translator.files import write_atomic
@@ -90,6 +90,11 @@ corpus:
 ```
 """
 
+IN_TRAIN = """\
+`weight`, `directions` and `filters` are settings of `corpus.train` alone; [several corpora](several-corpora.md) shows
+them at work.
+"""
+
 
 def page() -> str:
     """The text of docs/configuration.md."""
@@ -99,7 +104,7 @@ def page() -> str:
         if section := section_of(info):
             parts += _section(section, key)
         if key == "corpus":
-            parts += [ENDING, _table(Files.model_fields)]
+            parts += [ENDING, _table(TrainingCorpus.model_fields), IN_TRAIN]
     return "\n".join(parts)
 
 
@@ -109,7 +114,7 @@ def _section(section: type[BaseModel], name: str) -> list[str]:
     leaves, inner = {}, []
     for key, info in section.model_fields.items():
         model = section_of(info)
-        if model is None or model is Files:
+        if model is None or issubclass(model, Files):
             leaves[key] = info
         else:
             inner += _section(model, f"{name}.{key}")
@@ -120,10 +125,15 @@ def _table(fields: dict[str, FieldInfo]) -> str:
     rows = ["| key | allowed | default | on resume | what it is |", "| --- | --- | --- | --- | --- |"]
     for key, info in fields.items():
         extra: Any = info.json_schema_extra
-        allowed = "a place of pairs, see below" if section_of(info) is Files else allowed_values(info)
+        allowed = "a place of pairs, see below" if _is_place(info) else allowed_values(info)
         cells = [f"`{key}`", allowed, _default(info), extra["on_resume"], info.description or ""]
         rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(rows) + "\n"
+
+
+def _is_place(info: FieldInfo) -> bool:
+    model = section_of(info)
+    return model is not None and issubclass(model, Files)
 
 
 def _default(info: FieldInfo) -> str:

@@ -10,6 +10,7 @@ largest tensor that a batch makes, whatever the mix of lengths.
 Shape letters: B batch, S source length, T target length.
 """
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Protocol
@@ -33,6 +34,7 @@ class EncodedPairs(Protocol):
     def index(self) -> IntArray: ...
     def lengths(self, epoch: int) -> tuple[IntArray, IntArray]: ...
     def pair(self, i: int, epoch: int) -> tuple[IntArray, IntArray]: ...
+    def numbers(self, positions: IntArray, epoch: int) -> IntArray: ...
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Batch:
     labels_BT: Tensor  # int64, target + [eos], then pad
     num_src_tokens: int  # real tokens of src_BS
     num_tgt_tokens: int  # real tokens of labels_BT
-    index_B: Tensor  # int64, number of each pair in the encoded corpus
+    index_B: Tensor  # int64, number of each pair in the encoded corpora, the same in every epoch
 
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch with its tensors on `device`."""
@@ -55,6 +57,26 @@ class Batch:
             if field.type is Tensor
         }
         return replace(self, **moved)
+
+    def rows(self, rows: Sequence[int], pad_id: int) -> "Batch":
+        """Some of the rows, without the columns that would be padding in all of them."""
+        src_mask_BS = self.src_mask_BS[list(rows)]
+        is_label_BT = self.labels_BT[list(rows)] != pad_id
+        src_length, tgt_length = (int(mask.sum(dim=1).max()) for mask in (src_mask_BS, is_label_BT))
+        return Batch(
+            src_BS=self.src_BS[list(rows), :src_length],
+            src_mask_BS=src_mask_BS[:, :src_length],
+            tgt_in_BT=self.tgt_in_BT[list(rows), :tgt_length],
+            labels_BT=self.labels_BT[list(rows), :tgt_length],
+            num_src_tokens=int(src_mask_BS.sum()),
+            num_tgt_tokens=int(is_label_BT.sum()),
+            index_B=self.index_B[list(rows)],
+        )
+
+    @property
+    def num_cells(self) -> int:
+        """Rows x (longest source or target): what the budget bounds."""
+        return self.src_BS.shape[0] * max(self.src_BS.shape[1], self.labels_BT.shape[1])
 
     @property
     def padding_share(self) -> float:
@@ -79,6 +101,14 @@ class BatchPlan:
 
     def __iter__(self) -> Iterator[IntArray]:
         return (self[i] for i in range(len(self)))
+
+    def shapes(
+        self, src_len: IntArray, tgt_len: IntArray
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Rows, source length and target length of each batch, from the lengths of the pairs."""
+        longest = (np.maximum.reduceat(side[self._order], self._starts[:-1]) for side in (src_len, tgt_len))
+        rows, src, tgt = (side.astype(np.int64) for side in (np.diff(self._starts), *longest))
+        return rows, src, tgt
 
 
 def plan_epoch(
@@ -224,7 +254,7 @@ class BatchStream:
         batch: int = 0,
     ) -> None:
         self._encoded, self._budget, self._seed = encoded, budget, seed
-        self._ids = {"pad_id": pad_id, "bos_id": bos_id, "eos_id": eos_id}
+        self.ids = {"pad_id": pad_id, "bos_id": bos_id, "eos_id": eos_id}
         self._epoch, self._batch = epoch, batch
         self._plan = self._plan_epoch(epoch)
 
@@ -236,7 +266,7 @@ class BatchStream:
             self._plan = self._plan_epoch(self._epoch + 1)
             self._epoch, self._batch = self._epoch + 1, 0
         index = self._plan[self._batch]
-        batch = collate([self._encoded.pair(int(i), self._epoch) for i in index], index, **self._ids)
+        batch = self._collate(index)
         self._batch += 1
         return batch
 
@@ -244,20 +274,40 @@ class BatchStream:
         """Where the next batch comes from: the epoch, and the number of batches already taken from it."""
         return {"epoch": self._epoch, "batch": self._batch}
 
+    def at(self, epoch: int, batch: int) -> "BatchStream":
+        """Another stream over the same pairs, which begins at a place that `state` gave."""
+        other = copy.copy(self)
+        other._plan = self._plan if epoch == self._epoch else self._plan_epoch(epoch)
+        other._epoch, other._batch = epoch, batch
+        return other
+
     def num_batches(self, epoch: int) -> int:
         """Number of batches in an epoch; sampled encodings differ in length, so it can vary."""
         return len(self._plan if epoch == self._epoch else self._plan_epoch(epoch))
 
     def longest_batch(self) -> Batch:
         """The batch with the most cells of the current epoch, to try before training starts."""
-        src_len, tgt_len = self._encoded.lengths(self._epoch)
-        cells = [len(index) * int(src_len[index].max() + tgt_len[index].max()) for index in self._plan]
-        index = self._plan[int(np.argmax(cells))]
-        return collate([self._encoded.pair(int(i), self._epoch) for i in index], index, **self._ids)
+        shapes = self._shapes()
+        return self._collate(self._plan[int(np.argmax(shapes[0] * (shapes[1] + shapes[2])))])
+
+    def largest_shapes(self) -> set[tuple[int, int, int]]:
+        """Rows, source length and target length of the batches of the current epoch that may need the most memory:
+        those with the most cells, on either side and together, the most pairs of positions, and the longest pair."""
+        rows, src, tgt = self._shapes()
+        costs = rows * (src + tgt), rows * src, rows * tgt, rows * src * src, rows * tgt * tgt, np.maximum(src, tgt)
+        worst = [int(cost.argmax()) for cost in costs]
+        return {(int(rows[i]), int(src[i]), int(tgt[i])) for i in worst}
+
+    def _shapes(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        return self._plan.shapes(*self._encoded.lengths(self._epoch))
+
+    def _collate(self, index: IntArray) -> Batch:
+        pairs = [self._encoded.pair(int(i), self._epoch) for i in index]
+        return collate(pairs, self._encoded.numbers(index, self._epoch), **self.ids)
 
     def _plan_epoch(self, epoch: int) -> BatchPlan:
         src_len, tgt_len = self._encoded.lengths(epoch)
-        rows = self._encoded.index
+        rows = self._encoded.index[self._encoded.numbers(np.arange(len(src_len)), epoch)]
         return plan_epoch(src_len, tgt_len, budget=self._budget, seed=self._seed, epoch=epoch, rows=rows)
 
 

@@ -8,15 +8,13 @@ import platform
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from translator import __version__, checkpoint
-from translator import corpus as corpora
+from translator import __version__, budget, checkpoint
 from translator.batches import BatchStream
 from translator.card import model_card
 from translator.config import (
@@ -25,58 +23,31 @@ from translator.config import (
     flat_settings,
     load_config,
     resolve,
+    seal,
+    seconds_of,
     stop_rule,
     unused_settings,
     validation_sets,
 )
-from translator.device import Device, apply, available_kinds, choose_device
-from translator.encode import Encoded, encode_corpus
+from translator.device import Device, apply, available_kinds, choose_device, free_memory
 from translator.errors import CheckpointError, TranslatorError
-from translator.files import cache_folder, hold, write_atomic
+from translator.files import Folders, hold, make_folder, remove_leftovers, write_atomic
+from translator.initial import Initial, inherit, load_initial
 from translator.log import RunLog
 from translator.model import Transformer
 from translator.optim import FlatParameters, Optimizer, WeightAverage, learning_rate
-from translator.resuming import already_done, check_identity, compare, keep_choices, stream_position
-from translator.tokenizer import Tokenizer, train_tokenizers
+from translator.resuming import already_done, as_stored, compare, keep_choices, other_versions, stream_position
+from translator.run_data import RunData, prepare_data
 from translator.trainer import Trainer
 from translator.training_state import Outcome, Settings
 from translator.translate import Translator
-from translator.validation import ValidationSet, Validator
-from translator.weights import WEIGHTS, load_tokenizers, save_tokenizers, save_weights
+from translator.validation import Validator
+from translator.weights import WEIGHTS, save_tokenizers, save_weights
 
 FLOAT16_LOSS_SCALE = 2.0**16
-UNKNOWN_WARNING = 0.05  # share of unknown tokens in a validation set above which the run warns
 
 
-@dataclass(frozen=True)
-class Folders:
-    """Where a run keeps its files."""
-
-    home: Path
-    name: str
-
-    @property
-    def runs(self) -> Path:
-        """For a person: logs, curves, hypotheses."""
-        return self.home / "runs" / self.name
-
-    @property
-    def weights(self) -> Path:
-        """For a program: weights, tokenizers, config, checkpoints."""
-        return self.home / "weights" / self.name
-
-    @property
-    def lock(self) -> Path:
-        """Held while a process trains; beside the folder, which may be moved away."""
-        return self.home / "weights" / f".{self.name}.lock"
-
-    @property
-    def checkpoints(self) -> Path:
-        """Folders of training state."""
-        return self.weights / "checkpoints"
-
-
-def train(config: Config, *, home: Path, restart: bool = False) -> int:
+def train(config: Config, *, home: Path, restart: bool = False, accept_new_corpus: bool = False) -> int:
     """Train, or go on with the unfinished run of that name. Returns the exit status."""
     assert config.name is not None
     folders = Folders(home, config.name)
@@ -86,30 +57,44 @@ def train(config: Config, *, home: Path, restart: bool = False) -> int:
             "another name (name=...), or keep them aside with --restart."
         )
     with hold(folders.lock, f"run {folders.name}"):
-        return _run(config, folders, unused_settings(config), restart=restart)
+        return _run(config, folders, unused_settings(config), restart=restart, accept_new_corpus=accept_new_corpus)
 
 
-def resume(name: str, overrides: list[str], *, home: Path) -> int:
+def resume(name: str, overrides: list[str], *, home: Path, accept_new_corpus: bool = False) -> int:
     """Go on with a run from its newest checkpoint and its stored configuration. Returns the exit status."""
     folders = Folders(home, name)
     stored = folders.weights / "config.yaml"
     if not stored.is_file():
         raise CheckpointError(f"There is no run {name} (no {stored}); `translator runs` lists the runs.")
-    if not checkpoint.list_checkpoints(folders.checkpoints):
-        raise CheckpointError(
-            f"Run {name} has no checkpoint yet; begin it again with `translator train` and its configuration."
-        )
     with hold(folders.lock, f"run {folders.name}"):
-        return _run(load_config(stored, overrides), folders, [])
+        checkpoint.recover(folders.checkpoints)
+        if not checkpoint.list_checkpoints(folders.checkpoints):
+            raise CheckpointError(
+                f"Run {name} has no checkpoint yet; begin it again with `translator train` and its configuration."
+            )
+        return _run(load_config(stored, overrides), folders, [], accept_new_corpus=accept_new_corpus)
 
 
-def _run(config: Config, folders: Folders, warnings: Sequence[str], *, restart: bool = False) -> int:
+def _run(
+    config: Config,
+    folders: Folders,
+    warnings: Sequence[str],
+    *,
+    restart: bool = False,
+    accept_new_corpus: bool = False,
+) -> int:
     """Nothing is written before it is known that the run can begin, or go on and is not finished."""
+    started = time.monotonic()
     loaded = None if restart else checkpoint.load_newest(folders.checkpoints)
-    stored = config
+    stored, initial = config, None
     if loaded is not None:
         stored = load_config(folders.weights / "config.yaml")
+        if stored.train.init_from is not None:
+            config = inherit(config, stored)  # the weights that it began with are not needed any more
         config = keep_choices(config, stored, available_kinds())
+    elif config.train.init_from is not None:
+        initial = load_initial(config.train.init_from, folders.home)
+        config = inherit(config, initial.config)
     device = choose_device(config.device.kind, config.device.precision, config.device.threads)
     choices = {"kind": device.torch_device.type, "precision": device.precision, "threads": device.threads}
     choices["compile"] = config.device.compile is True
@@ -121,17 +106,25 @@ def _run(config: Config, folders: Folders, warnings: Sequence[str], *, restart: 
     log.line(device.describe())
     for line in [*([] if loaded is None else compare(stored, config)), *(f"Warning: {text}" for text in warnings)]:
         log.line(line)
-    data = _prepare_data(config, folders, log, loaded)
-    position = stream_position(stored, config, loaded.state["stream"]) if loaded is not None else {}
-    trainer = make_trainer(config, folders, device, data, log, position)
-    if loaded is not None:
-        trainer.load(loaded)
-        if done := already_done(config, trainer.state):
-            print(done, file=sys.stderr)
-            return 0
+    with as_stored(loaded):
+        data = prepare_data(config, folders, log, loaded, initial, accept_new_corpus=accept_new_corpus)
+        config = with_batch_tokens(config, device, data, log)
+        position = {}
+        if loaded is not None:
+            position = stream_position(stored, config, loaded.state["stream"], new_corpus=bool(data.changed))
+        stop_after = config.train.stop_after
+        stop_at = None if stop_after is None else started + seconds_of(stop_after)
+        trainer = make_trainer(config, folders, device, data, log, position, initial, stop_at=stop_at)
+        if loaded is not None:
+            trainer.load(loaded)
+    if loaded is not None and (done := already_done(config, trainer.state)):
+        print(done, file=sys.stderr)
+        return 0
     if restart:
         _set_aside(folders)
     _open_folders(config, folders, data, log, trainer, loaded)
+    if data.changed:
+        _take_new_corpus(trainer, data.changed)
     try:
         trainer.preflight(trainer.stream.longest_batch())
         outcome = trainer.run()
@@ -140,139 +133,91 @@ def _run(config: Config, folders: Folders, warnings: Sequence[str], *, restart: 
         raise
     finally:
         log.close()
-    _say_how_it_ended(log, folders, trainer, outcome)
+    _say_how_it_ended(config, log, folders, trainer, outcome)
     return outcome.status
 
 
+def with_batch_tokens(config: Config, device: Device, data: RunData, log: RunLog) -> Config:
+    """`config` with a number for `batch.tokens: auto`."""
+    if config.batch.tokens != "auto":
+        return config
+    kind, free, lengths = device.torch_device.type, free_memory(device.torch_device), data.train.lengths(0)
+    tokens, reason = budget.choose_tokens(data.sizes(config, device), kind, *lengths, free=free)
+    log.line(f"Batches of {tokens:,} tokens: {reason}.")
+    return resolve(config, **{"batch.tokens": tokens})
+
+
+def _take_new_corpus(trainer: Trainer, changed: Mapping[str, str]) -> None:
+    """Store at once that the run goes on with another corpus, so that it can be resumed without saying so again."""
+    if changed.keys() - {"train"}:  # scores of other sets cannot be compared: the best is searched for anew
+        trainer.state.best, trainer.state.validations_without_gain = None, 0
+    trainer.save()
+
+
 def _open_folders(
-    config: Config, folders: Folders, data: "Data", log: RunLog, trainer: Trainer, loaded: checkpoint.Checkpoint | None
+    config: Config, folders: Folders, data: RunData, log: RunLog, trainer: Trainer, loaded: checkpoint.Checkpoint | None
 ) -> None:
     """Write what stands in the folders of a run from its first moment: log, settings, report, tokenizers."""
-    folders.checkpoints.mkdir(parents=True, exist_ok=True)
+    make_folder(folders.checkpoints)
+    remove_leftovers(folders.weights)
     log.open(None if loaded is None else loaded.state["logs"])
     if loaded is None:
         save_tokenizers(folders.weights, data.src_tokenizer, data.tgt_tokenizer)
         log.line(f"Run {folders.name} begins; translator {__version__}, torch {torch.__version__}.")
+        if data.origin is not None:
+            log.line(f"Its weights are those of {data.origin['name']}, step {data.origin['step']:,}.")
         settings = {key: value for key, (value, _) in flat_settings(config).items()}
         log.hyperparameters(settings, [trainer.settings.stop_on or "train/loss"])
     else:
         log.line(f"Run {folders.name} goes on from step {loaded.step:,} ({loaded.folder}).")
+        for line in other_versions(loaded.state, trainer.identity):
+            log.line(line)
+        for change in data.changed.values():
+            log.line(f"New corpus accepted: {change}. A new epoch begins.")
     text = dump_config(config)
-    write_atomic(folders.weights / "config.yaml", text)
+    write_atomic(folders.weights / "config.yaml", seal(text))
     log.save_text("config.yaml", text)
     log.save_text("corpus.json", json.dumps(data.report, indent=1, ensure_ascii=False) + "\n")
 
 
-@dataclass(frozen=True)
-class Data:
-    """What a run learns from and is measured on."""
-
-    src_tokenizer: Tokenizer
-    tgt_tokenizer: Tokenizer
-    train: Encoded
-    valid: dict[str, ValidationSet]
-    fingerprint: str
-    report: dict[str, Any]
-
-    @property
-    def longest_source(self) -> int:
-        """Tokens of the longest training source, without the end mark."""
-        return int(self.train.lengths(0)[0].max()) - 1
-
-
-def _prepare_data(config: Config, folders: Folders, log: RunLog, loaded: checkpoint.Checkpoint | None) -> Data:
-    """Read, filter and encode the corpus; train the tokenizers, or load those of the run that goes on."""
-    started = time.monotonic()
-    corpus = corpora.prepare(config.corpus)
-    if loaded is None:
-        src_tokenizer, tgt_tokenizer = train_tokenizers(corpus.train, config.tokenizer)
-    else:
-        src_tokenizer, tgt_tokenizer = load_tokenizers(folders.weights)
-        check_identity(loaded, corpus.fingerprint, src_tokenizer, tgt_tokenizer)
-    filters, tokenizer = config.corpus.filters, config.tokenizer
-    common: dict[str, Any] = {
-        "seed": config.seed,
-        "cache": cache_folder() / "tokens",
-        "num_workers": int(config.device.threads),
-    }
-    train_set = encode_corpus(
-        corpus.train,
-        src_tokenizer,
-        tgt_tokenizer,
-        max_tokens=filters.max_tokens,
-        max_ratio=filters.max_ratio,
-        dropout=tokenizer.dropout,
-        dropout_samples=tokenizer.dropout_samples,
-        **common,
-    )
-    for reason, count in train_set.skipped.items():
-        examples = [
-            f"{corpus.locate('train', row)}: {src} source and {tgt} target tokens"
-            for row, src, tgt in train_set.examples[reason]
-        ]
-        corpus.report.add("train", f"dropped: {reason}", count, examples)
-    valid_sets = {
-        name: ValidationSet(
-            dataset,
-            encode_corpus(dataset, src_tokenizer, tgt_tokenizer, **common),
-            num_left_out=corpus.num_left_out("valid" if name == "valid" else f"valid/{name}"),
-        )
-        for name, dataset in corpus.valid.items()
-    }
-    if loaded is None:
-        _describe_data(corpus, src_tokenizer, tgt_tokenizer, config, log)
-    log.line(
-        f"Corpus ready in {time.monotonic() - started:.1f} s: {train_set.num_pairs:,} training pairs. "
-        f"Tables and token ids are kept in {cache_folder()}; delete that folder to clear them."
-    )
-    report: dict[str, Any] = corpus.report.to_json()
-    return Data(src_tokenizer, tgt_tokenizer, train_set, valid_sets, corpus.fingerprint, report)
-
-
-def _describe_data(
-    corpus: corpora.Corpus, src_tokenizer: Tokenizer, tgt_tokenizer: Tokenizer, config: Config, log: RunLog
-) -> None:
-    """What was found in the corpus, how large the vocabularies are, and whether they cover the validation sets."""
-    for line in corpus.report.table().splitlines():
-        log.line(line)
-    sides = {"source": src_tokenizer, "target": tgt_tokenizer}
-    for side, one in ({"shared": src_tokenizer} if config.tokenizer.shared else sides).items():
-        asked = one.asked_vocab_size or config.tokenizer.vocab_size
-        rare = f" {one.num_rare_characters:,} rare characters have none." if one.num_rare_characters else ""
-        log.line(f"Vocabulary ({side}, {one.kind}): {one.vocab_size:,} entries, {asked} asked.{rare}")
-    for name, dataset in corpus.valid.items():
-        for side, one in sides.items():
-            if (rate := one.unknown_rate(dataset[side])) > UNKNOWN_WARNING:
-                log.line(
-                    f"Warning: {rate:.0%} of the {side} tokens of {name} are unknown to the {one.kind} vocabulary; "
-                    "tokenizer.kind=bpe or unigram leaves none unknown."
-                )
-
-
 def make_trainer(
-    config: Config, folders: Folders, device: Device, data: Data, log: RunLog, position: Mapping[str, int]
+    config: Config,
+    folders: Folders,
+    device: Device,
+    data: RunData,
+    log: RunLog,
+    position: Mapping[str, int],
+    initial: Initial | None = None,
+    *,
+    stop_at: float | None = None,
 ) -> Trainer:
-    """The objects of the loop; `position` is where its batches begin."""
+    """The objects of the loop; `position` is where its batches begin, `stop_at` (monotonic) when the job ends."""
 
     def make_model() -> Transformer:
         sizes = data.src_tokenizer.vocab_size, data.tgt_tokenizer.vocab_size
         return Transformer(*sizes, **config.model.model_dump(), pad_id=data.src_tokenizer.pad_id)
 
-    torch.manual_seed(config.seed)
-    model = make_model().to(device.torch_device, device.dtype)
-    parameters = FlatParameters(model)
-    num_parameters = sum(parameter.numel() for parameter in model.parameters())
-    log.line(f"Model: {num_parameters:,} parameters.")
-    tokenizer = data.src_tokenizer
+    tokenizer, tokens = data.src_tokenizer, config.batch.tokens
+    assert tokens != "auto"
     stream = BatchStream(
         data.train,
-        budget=config.batch.tokens,
+        budget=tokens,
         seed=config.seed,
         pad_id=tokenizer.pad_id,
         bos_id=tokenizer.bos_id,
         eos_id=tokenizer.eos_id,
         **position,
     )
+    free = free_memory(device.torch_device)
+    log.line(budget.check(data.sizes(config, device), stream.largest_shapes(), tokens=tokens, free=free))
+    torch.manual_seed(config.seed)
+    model = make_model().to(device.torch_device, device.dtype)
+    parameters = FlatParameters(model)
+    if initial is not None:
+        parameters.fill(parameters.master, initial.weights)
+        parameters.publish()
+    num_parameters = sum(parameter.numel() for parameter in model.parameters())
+    log.line(f"Model: {num_parameters:,} parameters.")
     optim = config.optim
     optimizer = Optimizer(
         parameters, betas=optim.betas, eps=optim.eps, weight_decay=optim.weight_decay, clip_norm=optim.clip_norm
@@ -286,14 +231,14 @@ def make_trainer(
             data.tgt_tokenizer,
             decode=config.decode.model_copy(update={"beam_size": 1}),  # greedy, whatever `translate` does later
             longest_source=data.longest_source,
-            target_language=config.corpus.target_language,
+            choices=config.corpus.choices,
         )
         validator = Validator(
             translator,
             data.valid,
             log,
             label_smoothing=optim.label_smoothing,
-            batch_tokens=config.batch.tokens,
+            batch_tokens=tokens,
             num_samples=config.train.samples,
         )
 
@@ -313,6 +258,7 @@ def make_trainer(
             num_pairs=data.train.num_pairs,
             num_parameters=num_parameters,
             vocab_sizes=(data.src_tokenizer.vocab_size, data.tgt_tokenizer.vocab_size),
+            origin=data.origin,
         )
         write_atomic(folders.weights / "README.md", card)
 
@@ -324,18 +270,21 @@ def make_trainer(
         parameters,
         optimizer,
         average,
-        _settings(config, stream, device),
+        replace(_settings(config, stream, device), stop_at=stop_at),
         log,
         folders.checkpoints,
         validate=validator,
         publish=publish,
         identity={
             "corpus": data.fingerprint,
+            "contents": data.contents,
             "tokenizers": [data.src_tokenizer.fingerprint, data.tgt_tokenizer.fingerprint],
             "program": __version__,
             "torch": torch.__version__,
             "python": platform.python_version(),
+            "init_from": data.origin,
         },
+        locate=data.locate,
     )
 
 
@@ -405,7 +354,7 @@ def _set_aside(folders: Folders) -> None:
             print(f"The old run is kept as {kept}.", file=sys.stderr)
 
 
-def _say_how_it_ended(log: RunLog, folders: Folders, trainer: Trainer, outcome: Outcome) -> None:
+def _say_how_it_ended(config: Config, log: RunLog, folders: Folders, trainer: Trainer, outcome: Outcome) -> None:
     best = trainer.state.best
     home = "" if folders.home == Path() else f" --home {folders.home}"
     if best is not None:
@@ -414,4 +363,6 @@ def _say_how_it_ended(log: RunLog, folders: Folders, trainer: Trainer, outcome: 
     if outcome.status:
         log.line(f"Go on with: translator resume {folders.name}{home}")
     else:
-        log.line(f'Try it: translator translate --model {folders.name}{home} "A sentence."')
+        log.line(
+            f'Try it: translator translate --model {folders.name}{home}{config.corpus.choices.example} "A sentence."'
+        )

@@ -11,10 +11,14 @@
 Nothing here is ever unpickled: tensors are safetensors, the rest is JSON.
 """
 
+import errno
 import json
 import logging
+import os
+import re
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,10 +29,20 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from translator.errors import CheckpointError
-from translator.files import fsync_file, fsync_folder, sha256_file, write_atomic
+from translator.files import (
+    check_inside,
+    fsync_file,
+    fsync_folder,
+    make_folder,
+    remove_leftovers,
+    room_for,
+    sha256_file,
+    write_atomic,
+)
 
 FORMAT_VERSION = 1
 CHECKSUMS = "checksums.json"
+REPLACED = ".replaced-"
 
 logger = logging.getLogger(__name__)
 
@@ -59,46 +73,76 @@ def save_checkpoint(
 ) -> Path:
     """Write a checkpoint under a temporary name, flush it, rename it, move the pointers, and prune.
 
-    The `keep` newest folders and the one of `best_step` stay. Returns the new folder. Raises OSError when the disk
-    is full or not writable; the older checkpoints are untouched then.
+    The `keep` newest folders and the one of `best_step` stay. Returns the new folder. Raises TranslatorError when the
+    disk is full, OSError when it is not writable; the older checkpoints are untouched then.
     """
-    checkpoints.mkdir(parents=True, exist_ok=True)
-    for leftover in checkpoints.glob(".step-*"):
-        shutil.rmtree(leftover)
+    make_folder(checkpoints)
+    recover(checkpoints)
     folder = checkpoints / folder_name(step)
-    temporary = checkpoints / f".{folder.name}"
+    with room_for(folder, sum(tensor.nbytes for named in tensors.values() for tensor in named.values())):
+        _write(folder, tensors, {**state, "step": step, "format_version": FORMAT_VERSION})
+        write_atomic(checkpoints / "newest", folder.name + "\n")
+        if best_step is None:
+            (checkpoints / "best").unlink(missing_ok=True)
+        else:
+            write_atomic(checkpoints / "best", folder_name(best_step) + "\n")
+    kept = list_checkpoints(checkpoints)
+    damaged = [other for other in kept if other.name > folder.name]  # else the run would have gone on from them
+    kept = kept[: len(kept) - len(damaged)]
+    for other in damaged + kept[:-keep]:
+        if other in damaged or best_step is None or other.name != folder_name(best_step):
+            _remove(other)
+    return folder
+
+
+def _write(folder: Path, tensors: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, Any]) -> None:
+    """Write a checkpoint under a temporary name and rename it; one of the same step is kept aside until then."""
+    temporary = folder.with_name(f".{folder.name}")
     temporary.mkdir()
     try:
         for part, named in tensors.items():
             save_tensors(temporary / f"{part}.safetensors", named)
-        content = {**state, "step": step, "format_version": FORMAT_VERSION}
-        write_atomic(temporary / "state.json", json.dumps(content, indent=1) + "\n")
+        write_atomic(temporary / "state.json", json.dumps(state, indent=1) + "\n")
         sums = {
             file.name: {"sha256": sha256_file(file), "bytes": file.stat().st_size}
             for file in sorted(temporary.iterdir())
         }
         write_atomic(temporary / CHECKSUMS, json.dumps(sums, indent=1) + "\n")
-        for other in list_checkpoints(checkpoints):
-            # The same step, left by a run killed between the rename and the pointers; or later ones, which were
-            # damaged, since the run went on from an earlier one.
-            if other.name >= folder.name:
-                shutil.rmtree(other)
+        if folder.exists():
+            folder.rename(folder.with_name(f"{REPLACED}{folder.name}"))
         temporary.rename(folder)
+        fsync_folder(folder.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    fsync_folder(checkpoints)
-    write_atomic(checkpoints / "newest", folder.name + "\n")
-    if best_step is not None:
-        write_atomic(checkpoints / "best", folder_name(best_step) + "\n")
-    _prune(checkpoints, keep, best_step)
-    return folder
+        recover(folder.parent)
 
 
-def _prune(checkpoints: Path, keep: int, best_step: int | None) -> None:
-    protected = {folder_name(best_step)} if best_step is not None else set()
-    for folder in list_checkpoints(checkpoints)[:-keep]:
-        if folder.name not in protected:
-            shutil.rmtree(folder)
+def recover(checkpoints: Path) -> None:
+    """Bring the folder into order after a kill; only for a process that alone writes there.
+
+    A checkpoint whose replacement did not come gets its name back; what was half written or half removed goes; the
+    pointer to the newest is brought up to date.
+    """
+    for kept in checkpoints.glob(f"{REPLACED}step-*"):
+        folder = checkpoints / kept.name.removeprefix(REPLACED)
+        if not folder.exists():
+            kept.rename(folder)
+            fsync_folder(checkpoints)
+    for leftover in checkpoints.glob(".*step-*"):
+        shutil.rmtree(leftover)
+    remove_leftovers(checkpoints)
+    pointer = checkpoints / "newest"
+    if (names := [folder.name for folder in list_checkpoints(checkpoints)]) and not (
+        pointer.exists() and pointer.read_bytes() == f"{names[-1]}\n".encode()
+    ):
+        write_atomic(pointer, f"{names[-1]}\n")
+
+
+def _remove(folder: Path) -> None:
+    """Remove a checkpoint; a kill meanwhile leaves nothing that looks like one."""
+    hidden = folder.with_name(f".removed-{folder.name}")
+    folder.rename(hidden)
+    shutil.rmtree(hidden)
 
 
 def list_checkpoints(checkpoints: Path) -> list[Path]:
@@ -107,17 +151,24 @@ def list_checkpoints(checkpoints: Path) -> list[Path]:
 
 
 def load_checkpoint(folder: Path) -> Checkpoint:
-    """Verify every file's checksum, then load. Raises CheckpointError naming the damaged file."""
+    """Verify every file's checksum, then load.
+
+    Raises:
+        CheckpointError: a file is damaged; the message names it.
+        PermissionError: a file may not be read, which says nothing about its content.
+    """
     try:
+        check_inside(folder / CHECKSUMS, folder.parent, CheckpointError)
         sums = json.loads((folder / CHECKSUMS).read_text(encoding="utf-8"))
         for name, expected in sums.items():
             file = folder / name
-            if file.parent != folder:
+            if file.parent != folder or Path(name).name != name:
                 raise CheckpointError(
                     f"{folder / CHECKSUMS}: {name!r} is not a file of this folder; use another checkpoint."
                 )
             if not file.is_file() or file.stat().st_size != expected["bytes"]:
                 raise CheckpointError(f"{file} is missing or has the wrong size; use another checkpoint.")
+            check_inside(file, folder.parent, CheckpointError)
             if sha256_file(file) != expected["sha256"]:
                 raise CheckpointError(f"{file} is damaged (its checksum differs); use another checkpoint.")
         if not {"state.json", "model.safetensors", "optimizer.safetensors"} <= set(sums):
@@ -132,7 +183,9 @@ def load_checkpoint(folder: Path) -> Checkpoint:
         names = [Path(name).stem for name in sums if name.endswith(".safetensors")]
         tensors = {name: load_tensors(folder / f"{name}.safetensors") for name in names}
         return Checkpoint(folder, int(state["step"]), state, tensors)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except PermissionError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CheckpointError(f"{folder} cannot be read as a checkpoint ({error}); use another one.") from error
 
 
@@ -140,15 +193,20 @@ def load_newest(checkpoints: Path) -> Checkpoint | None:
     """The newest checkpoint that is whole; None where there is none at all.
 
     A damaged one is named in a warning and the one before it is used. Raises CheckpointError when all are damaged.
+    Only for the process that holds the run: it first clears what a killed one left.
     """
-    folders = list_checkpoints(checkpoints)
-    for folder in reversed(folders):
+    recover(checkpoints)
+    problems: list[CheckpointError] = []
+    for folder in reversed(list_checkpoints(checkpoints)):
         try:
             return load_checkpoint(folder)
         except CheckpointError as error:
+            problems.append(error)
             logger.warning("%s Trying the checkpoint before it.", error)
-    if folders:
-        raise CheckpointError(f"No checkpoint in {checkpoints} is whole; train again with --restart.")
+    if problems:
+        raise CheckpointError(
+            f"No checkpoint in {checkpoints} is whole; train again with --restart. Of the newest: {problems[0]}"
+        )
     return None
 
 
@@ -160,10 +218,13 @@ def save_tensors(file: Path, tensors: Mapping[str, Tensor], metadata: Mapping[st
         save_file(plain, temporary, metadata=dict(metadata or {}))
         fsync_file(temporary)
         temporary.replace(file)
-    except SafetensorError as error:  # safetensors reports a full disk as its own error
-        raise OSError(f"{file} could not be written: {error}") from error
+    except SafetensorError as error:  # "... No space left on device (os error 28)"
+        found = re.search(r"os error (\d+)", str(error))
+        number = int(found[1]) if found else errno.EIO
+        raise OSError(number, os.strerror(number), str(file)) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # the error above is the one to tell
+            temporary.unlink(missing_ok=True)
     fsync_folder(file.parent)
 
 

@@ -5,8 +5,8 @@ work of each command is in `translator.commands`, which imports heavy libraries 
 need them.
 
 Exit status: 0 done; 1 a fault in this program; 2 something the user can mend, told in one message on standard error;
-129 the terminal was closed (SIGHUP); 130 stopped by Ctrl-C (SIGINT); 141 the reader of standard output has gone; 143
-stopped by SIGTERM.
+75 the job's time (train.stop_after) is over and the run can go on; 129 the terminal was closed (SIGHUP); 130 stopped by
+Ctrl-C (SIGINT); 141 the reader of standard output has gone; 143 stopped by SIGTERM.
 """
 
 import argparse
@@ -35,8 +35,10 @@ COMMANDS = {
     "translate": "using",
     "evaluate": "evaluating",
     "score": "using",
+    "check": "checking",
     "inspect": "runs",
     "runs": "runs",
+    "replay": "replaying",
 }
 
 _OVERRIDES_HELP = "settings in the words of the configuration, such as train.steps=2000 model.d_model=256"
@@ -128,6 +130,12 @@ translator resume starter-en-it train.steps=20000""",
     )
     resume.add_argument("name", metavar="NAME", help="name of the run (`translator runs` lists them)")
     resume.add_argument("words", nargs="*", metavar="key=value", help=_OVERRIDES_HELP)
+    for command in (train, resume):
+        command.add_argument(
+            "--accept-new-corpus",
+            action="store_true",
+            help="go on although the sentence pairs have changed since the checkpoint (the tokenizer stays)",
+        )
 
 
 def _decoding_options() -> _Parser:
@@ -135,6 +143,12 @@ def _decoding_options() -> _Parser:
     options.add_argument("--model", metavar="NAME|PATH", help=_MODEL_HELP)
     options.add_argument("--device", metavar="KIND", default="auto", help="auto, cpu, cuda or mps")
     options.add_argument("--json", action="store_true", help="one JSON object a line, with scores")
+    options.add_argument(
+        "--to",
+        metavar="CODE",
+        help="language to translate into, where the model knows several (their codes are listed)",
+    )
+    options.add_argument("--tag", metavar="TAG", help="domain of the text, where the model knows several")
     options.add_argument("--batch-tokens", type=int, metavar="N", help="tokens of padded text in one batch")
     return options
 
@@ -243,6 +257,16 @@ translator inspect --port 6007""",
     inspect.add_argument("--port", type=int, metavar="N", help="port (default: 6006, or the next that is free)")
     inspect.add_argument("--host", default="localhost", metavar="NAME", help="address to listen on")
 
+    check = add(
+        "check",
+        "verify a weights folder: every file, every checksum, every checkpoint",
+        """
+translator check starter-en-it
+translator check --json weights/starter-en-it""",
+    )
+    check.add_argument("name", nargs="?", metavar="NAME|PATH", help=_MODEL_HELP)
+    check.add_argument("--json", action="store_true", help="one JSON object a line")
+
     runs = add(
         "runs",
         "list the runs, or the settings in which some of them differ",
@@ -272,6 +296,27 @@ translator corpus my.yaml --no-timing --json > corpus.json""",
         help="folder of the page, corpus.html (default: runs/NAME if that run exists, else corpus-report)",
     )
     corpus.add_argument("--no-timing", action="store_true", help="do not measure steps of the model")
+
+    replay = add(
+        "replay",
+        "do a step again that was left out, and say where its loss or gradient stops being finite",
+        """
+translator replay my-run                           the last of its bad steps
+translator replay my-run 57
+translator replay my-run 57 --precision float32""",
+    )
+    replay.add_argument("name", metavar="NAME", help="name of the run (`translator runs` lists them)")
+    replay.add_argument("step", nargs="?", type=int, metavar="STEP", help="number of the step (default: the last one)")
+    replay.add_argument(
+        "--weights",
+        type=Path,
+        metavar="PATH",
+        help="a checkpoint or weights folder (default: the nearest checkpoint before the step)",
+    )
+    replay.add_argument("--device", metavar="KIND", default="auto", help="auto, cpu, cuda or mps")
+    replay.add_argument(
+        "--precision", metavar="FORMAT", help="float32, bfloat16 or float16 (default: that of the step)"
+    )
 
     config = add(
         "config",
@@ -339,6 +384,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):  # text of any language, whatever the locale says
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", newline="\n", errors="backslashreplace")
+    # Read when torch is loaded: threads that wait sleep instead of spinning, which costs nothing on a quiet machine and
+    # is more than twice as fast beside another busy process (docs/benchmarks.md).
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)
     try:

@@ -15,11 +15,16 @@ from torch import Tensor
 
 from translator.batches import collate
 from translator.config import DecodeConfig
-from translator.model import KVCache, Transformer
+from translator.kv_cache import KVCache
+from translator.model import Transformer
 from translator.search import Hypothesis, Step, beam_search, greedy
 from translator.tokenizer import Tokenizer
 
 Ids = Sequence[int]
+
+MAX_LOGITS = 2**25
+"""Most logits of one step (128 MiB): a large vocabulary takes fewer rows, whatever the budget of tokens says."""
+_SOURCE_TO_TARGET = 4  # a batch of short lines with a high limit counts as one of a quarter of that limit
 
 
 def max_positions(model: Transformer) -> int | None:
@@ -40,31 +45,48 @@ def inference(model: Transformer) -> Iterator[None]:
 
 
 def search_ids(
-    model: Transformer, sources: Sequence[Ids], settings: DecodeConfig, num_best: int = 1
+    model: Transformer,
+    sources: Sequence[Ids],
+    settings: DecodeConfig,
+    num_best: int = 1,
+    blocked_ids: Sequence[int] = (),
 ) -> list[list[Hypothesis]]:
-    """The `num_best` best hypotheses of each source, greedy for a beam of one; ids without special tokens."""
+    """The `num_best` best hypotheses of each source, greedy for a beam of one; ids without special tokens.
+
+    Tokens in `blocked_ids` are never written, as pad, bos and unk are not.
+    """
+    limits = [int(settings.max_length_ratio * len(source)) + settings.max_length_extra for source in sources]
+    if (most := max_positions(model)) is not None:
+        limits = [min(limit, most - 1) for limit in limits]
+    # What a row takes: its source, and its translation, which seldom grows to the limit.
+    sizes = [max(len(source), limit // _SOURCE_TO_TARGET) for source, limit in zip(sources, limits, strict=True)]
+    most_rows = max(1, MAX_LOGITS // (model.tgt_embedding.num_embeddings * settings.beam_size))
     found: dict[int, list[Hypothesis]] = {}
     with inference(model):
-        for rows in _batches_by_length(list(map(len, sources)), settings.batch_tokens // settings.beam_size):
-            hypotheses = _search_batch(model, [sources[row] for row in rows], settings, num_best)
+        for rows in _batches_by_length(sizes, settings.batch_tokens // settings.beam_size, most_rows):
+            hypotheses = _search_batch(
+                model, [sources[row] for row in rows], [limits[row] for row in rows], settings, num_best, blocked_ids
+            )
             found.update(zip(rows, hypotheses, strict=True))
     return [found[row] for row in range(len(sources))]
 
 
 def _search_batch(
-    model: Transformer, sources: list[Ids], settings: DecodeConfig, num_best: int
+    model: Transformer,
+    sources: list[Ids],
+    limits: list[int],
+    settings: DecodeConfig,
+    num_best: int,
+    blocked_ids: Sequence[int],
 ) -> list[list[Hypothesis]]:
     device = next(model.parameters()).device
     batch = collate([(_array(source), _array(())) for source in sources], range(len(sources))).to(device)
-    limits = [int(settings.max_length_ratio * len(source)) + settings.max_length_extra for source in sources]
-    if (most := max_positions(model)) is not None:
-        limits = [min(limit, most - 1) for limit in limits]
     common: dict[str, Any] = {
         "bos_id": Tokenizer.bos_id,
         "eos_id": Tokenizer.eos_id,
         "max_lengths": limits,
         # The end of the sentence is always allowed, so an unknown token is never the only choice.
-        "blocked_ids": (Tokenizer.pad_id, Tokenizer.bos_id, Tokenizer.unk_id),
+        "blocked_ids": (Tokenizer.pad_id, Tokenizer.bos_id, Tokenizer.unk_id, *blocked_ids),
         "length_penalty": settings.length_penalty,
         "device": device,
     }
@@ -76,14 +98,11 @@ def _search_batch(
 
 def _decoder_step(model: Transformer, memory_BSD: Tensor, src_mask_BS: Tensor) -> Step:
     cache = KVCache(model.num_decoder_layers)
-    src_mask_RS = src_mask_BS
 
     def step(tokens_R: Tensor, parents_R: Tensor | None) -> Tensor:
-        nonlocal src_mask_RS
-        if parents_R is not None:  # the memory stays as it is: its keys and values are in the cache
+        if parents_R is not None:
             cache.select(parents_R)
-            src_mask_RS = src_mask_RS[parents_R]
-        hidden_R1D = model.decode(tokens_R[:, None], memory_BSD, src_mask_RS, cache)
+        hidden_R1D = model.decode(tokens_R[:, None], memory_BSD, src_mask_BS, cache)
         return model.project(hidden_R1D[:, 0])
 
     return step
@@ -109,11 +128,11 @@ def score_ids(
     return [scores[row] for row in range(len(sources))]
 
 
-def _batches_by_length(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+def _batches_by_length(lengths: Sequence[int], budget: int, most_rows: int | None = None) -> Iterator[list[int]]:
     """Rows of similar length whose padded size, end mark included, fits the budget; a longer row comes alone."""
     rows: list[int] = []
     for row in sorted(range(len(lengths)), key=lambda row: lengths[row], reverse=True):
-        if rows and (len(rows) + 1) * (lengths[rows[0]] + 1) > budget:
+        if rows and ((len(rows) + 1) * (lengths[rows[0]] + 1) > budget or len(rows) == most_rows):
             yield rows
             rows = []
         rows.append(row)

@@ -4,6 +4,8 @@ import ctypes
 import os
 import platform
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,7 +96,8 @@ def usable_cores() -> int:
 def apply(device: Device, *, deterministic: bool = False) -> None:
     """Set threads, determinism and the memory allocator of this process."""
     torch.set_num_threads(device.threads)
-    torch.use_deterministic_algorithms(deterministic)
+    if deterministic != torch.are_deterministic_algorithms_enabled():  # setting it loads torch's compiler
+        torch.use_deterministic_algorithms(deterministic)
     if deterministic and device.torch_device.type == "cuda":
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS asks for it, before its first use
     keep_freed_memory()
@@ -110,6 +113,55 @@ def keep_freed_memory() -> bool:
     mallopt = ctypes.CDLL(None).mallopt
     settings = ((M_MMAP_MAX, 0), (M_TRIM_THRESHOLD, 2**31 - 1), (M_TOP_PAD, 64 << 20))
     return all(mallopt(parameter, value) == 1 for parameter, value in settings)
+
+
+def free_memory(device: torch.device) -> int | None:
+    """Bytes that this process may still take: of the GPU, or of the machine within the limits of its control group.
+
+    None where the system does not tell.
+    """
+    if device.type == "cuda":
+        free, _ = torch.cuda.mem_get_info(device)
+        return int(free)
+    if device.type == "mps":
+        return int(torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory())
+    return free_main_memory()
+
+
+def free_main_memory(root: Path = Path("/")) -> int | None:
+    """The least of what the kernel calls available and what each control group around this process leaves (Linux)."""
+    try:
+        lines = (root / "proc/meminfo").read_text().splitlines()
+    except OSError:
+        return None
+    available = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
+    return min([*available, *_left_by_groups(root)], default=None)
+
+
+def _left_by_groups(root: Path) -> Iterator[int]:
+    """What version 1 and version 2 control groups leave; file pages that the kernel can drop count as free."""
+    try:
+        groups = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for line in groups:
+        _, controllers, group = line.split(":", 2)
+        if controllers == "":
+            base, limit, used, droppable = "sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"
+        elif "memory" in controllers.split(","):
+            base, limit = "sys/fs/cgroup/memory", "memory.limit_in_bytes"
+            used, droppable = "memory.usage_in_bytes", "total_inactive_file"
+        else:
+            continue
+        top = root / base
+        folder = top / group.lstrip("/")
+        for around in (folder, *folder.parents):
+            with suppress(OSError, ValueError):  # absent, or "max": no limit here
+                left = int((around / limit).read_text()) - int((around / used).read_text())
+                stat = dict(entry.split() for entry in (around / "memory.stat").read_text().splitlines())
+                yield max(0, left + int(stat.get(droppable, 0)))
+            if around == top:
+                break
 
 
 def _processor_name() -> str:

@@ -11,13 +11,10 @@ import hashlib
 import json
 import multiprocessing
 import os
-import shutil
 import tempfile
-import zlib
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,10 +22,10 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from translator.corpus.cache import parts_folder
+from translator.corpus.cache import cached, parts_folder
 from translator.corpus.progress import Progress
-from translator.errors import CorpusError, TranslatorError
-from translator.files import fsync_folder, write_atomic
+from translator.errors import CorpusError
+from translator.files import new_folder
 from translator.subword_sampling import SubwordSampler, flatten
 from translator.tokenizer import Tokenizer
 
@@ -37,12 +34,12 @@ if TYPE_CHECKING:
 
 IntArray = NDArray[np.integer]
 
-_FORMAT = 3  # raise it when what an entry holds, or how ids are computed, changes
+_FORMAT = 4  # raise it when what an entry holds, or how ids are computed, changes
 _SIDES = ("source", "target")
 _CHUNK_PAIRS = 4096
 _MOST_EXAMPLES = 5
 _PART_PAIRS = 250_000  # pairs that one process encodes at once, and that are not encoded again after a kill
-_META = "meta.json"
+_LEFT_OUT = "left_out.json"
 
 
 @dataclass(frozen=True)
@@ -74,6 +71,21 @@ class Encoded:
         sample = epoch % self.num_samples
         src, tgt = (self._sentence(f"{side}.{sample}", i) for side in _SIDES)
         return src, tgt
+
+    def numbers(self, positions: IntArray, epoch: int = 0) -> IntArray:
+        """Numbers of the pairs at these positions of an epoch: here the positions themselves."""
+        del epoch
+        return positions
+
+    def reversed(self) -> "Encoded":
+        """The same pairs from target to source, where one tokenizer serves both sides."""
+
+        def turned(by_name: dict[str, Any]) -> dict[str, Any]:
+            other = dict(zip(_SIDES, _SIDES[::-1], strict=True))
+            parts = ((*name.split("."), values) for name, values in by_name.items())
+            return {f"{other[side]}.{sample}": values for side, sample, values in parts}
+
+        return replace(self, _ids=turned(self._ids), _offsets=turned(self._offsets))
 
     def _sentence(self, name: str, i: int) -> IntArray:
         start, end = self._offsets[name][i : i + 2]
@@ -124,35 +136,28 @@ def encode_corpus(
                 tokenizer, dropout=dropout, num_samples=dropout_samples, seed=seed
             )
 
-    def build(folder: Path) -> None:
-        plain = _Plain(tokenizers, samplers, max_tokens=max_tokens, max_ratio=max_ratio)
-        if cache is None or samplers or len(dataset) < 2 * _PART_PAIRS:
-            plain.write(dataset, folder)
-        else:
-            _write_in_parts(plain, dataset, folder, fingerprint, num_workers or os.cpu_count() or 1)
-        if samplers:
-            workers = num_workers or os.cpu_count() or 1
-            _write_samples(folder, samplers, tokenizers, dropout_samples, workers)
-        meta = {
-            "fingerprint": fingerprint,
-            "num_samples": dropout_samples if samplers else 1,
-            "skipped": plain.skipped,
-            "examples": plain.examples,
-            "files": {path.name: _checksum(path) for path in sorted(folder.iterdir())},
-        }
-        write_atomic(folder / _META, json.dumps(meta, indent=1) + "\n")
+    in_parts = cache is not None and not samplers and len(dataset) >= 2 * _PART_PAIRS
 
+    def build(folder: Path) -> dict[str, Any]:
+        plain = _Plain(tokenizers, samplers, max_tokens=max_tokens, max_ratio=max_ratio)
+        workers = num_workers or os.cpu_count() or 1
+        if in_parts:
+            _write_in_parts(plain, dataset, folder, fingerprint, workers)
+        else:
+            plain.write(dataset, folder)
+        if samplers:
+            _write_samples(folder, samplers, tokenizers, dropout_samples, workers)
+        return {"skipped": plain.skipped, "examples": plain.examples}
+
+    num_samples = dropout_samples if samplers else 1
     if cache is None:
         with tempfile.TemporaryDirectory() as name:
-            build(Path(name))
-            encoded = _open(Path(name), fingerprint, tokenizers, mapped=False)
+            info = build(Path(name))
+            encoded = _open(Path(name), info, fingerprint, num_samples, tokenizers, mapped=False)
     else:
-        entry = cache / "encoded" / fingerprint
-        try:
-            encoded = _open(entry, fingerprint, tokenizers, mapped=True)
-        except (OSError, ValueError, KeyError):  # absent or damaged
-            _store(build, entry)
-            encoded = _open(entry, fingerprint, tokenizers, mapped=True)
+        num_bytes, parent = _size(dataset, num_samples, in_parts=in_parts), cache / "encoded"
+        entry, info = cached(fingerprint, build, what="the encoded corpus", num_bytes=num_bytes, parent=parent)
+        encoded = _open(entry, info, fingerprint, num_samples, tokenizers, mapped=True)
     if len(dataset) and not encoded.num_pairs:
         reasons = "; ".join(f"{count} {reason}" for reason, count in encoded.skipped.items())
         raise CorpusError(f"none of the {len(dataset)} pairs is usable ({reasons}): see corpus.filters")
@@ -258,8 +263,8 @@ def _write_in_parts(plain: _Plain, dataset: "Dataset", folder: Path, fingerprint
                 for side, tokenizer in plain.tokenizers.items()
             }
             for start, part in zip(starts, where, strict=True):
-                meta = json.loads((part / _META).read_text(encoding="utf-8"))
-                plain.count(meta["skipped"], meta["examples"], start)
+                left_out = json.loads((part / _LEFT_OUT).read_text(encoding="utf-8"))
+                plain.count(left_out["skipped"], left_out["examples"], start)
                 index.write((np.fromfile(part / "index", dtype=np.int64) + start).tobytes())
                 for side, writer in writers.items():
                     writer.append(*_read_sentences(part, f"{side}.0", _dtype(plain.tokenizers[side]), mapped=False))
@@ -271,15 +276,12 @@ def _use_one_thread() -> None:
 
 
 def _write_part(plain: _Plain, dataset: "Dataset", folder: Path) -> None:
-    """Encode a part into a folder that appears when it is complete."""
-    if folder.exists():
-        return
-    temporary = folder.with_name(f"{folder.name}.{os.getpid()}.tmp")
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir()
-    plain.write(dataset, temporary)
-    write_atomic(temporary / _META, json.dumps({"skipped": plain.skipped, "examples": plain.examples}))
-    temporary.rename(folder)
+    """Encode a part, or find it finished."""
+    if not folder.exists():
+        with new_folder(folder) as temporary:
+            plain.write(dataset, temporary)
+            left_out = {"skipped": plain.skipped, "examples": plain.examples}
+            (temporary / _LEFT_OUT).write_text(json.dumps(left_out), encoding="utf-8")
 
 
 def _write_samples(
@@ -323,49 +325,34 @@ def _write_samples(
             (folder / f"{side}.{ending}").unlink()
 
 
-def _store(build: Callable[[Path], None], entry: Path) -> None:
-    """Build a cache entry under a temporary name and put it in its place."""
-    temporary = None
-    try:
-        entry.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=".new-", dir=entry.parent))
-        build(temporary)
-        shutil.rmtree(entry, ignore_errors=True)
-        with suppress(FileExistsError):  # another process was faster with the same entry
-            temporary.rename(entry)
-        fsync_folder(entry.parent)
-    except OSError as error:
-        if not entry.exists():
-            raise TranslatorError(
-                f"{entry.parent}: the encoded corpus cannot be stored ({error.strerror}); free some space there "
-                "or set TRANSLATOR_CACHE to another folder"
-            ) from error
-    finally:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
+def _size(dataset: "Dataset", num_samples: int, *, in_parts: bool) -> int:
+    """About how many bytes the token ids will take: two for each token of about three bytes, eight for each offset.
 
-
-def _open(folder: Path, fingerprint: str, tokenizers: dict[str, Tokenizer], *, mapped: bool) -> Encoded:
-    """Read an entry.
-
-    Raises:
-        OSError, ValueError, KeyError: it is absent or damaged.
+    At the end the parts lie there too.
     """
-    meta = json.loads((folder / _META).read_text(encoding="utf-8"))
-    for name, checksum in meta["files"].items():
-        if meta["fingerprint"] != fingerprint or _checksum(folder / name) != checksum:
-            raise ValueError(f"{folder / name} is damaged")
+    return int((2 if in_parts else num_samples) * (2 * dataset.data.nbytes / 3 + 16 * len(dataset)))
+
+
+def _open(
+    folder: Path,
+    info: dict[str, Any],
+    fingerprint: str,
+    num_samples: int,
+    tokenizers: dict[str, Tokenizer],
+    *,
+    mapped: bool,
+) -> Encoded:
     ids, offsets = {}, {}
     for side in _SIDES:
-        for sample in range(meta["num_samples"]):
+        for sample in range(num_samples):
             name = f"{side}.{sample}"
             ids[name], offsets[name] = _read_sentences(folder, name, _dtype(tokenizers[side]), mapped=mapped)
     return Encoded(
         index=_read(folder / "index", np.dtype(np.int64), mapped=mapped),
-        skipped=meta["skipped"],
-        examples=meta["examples"],
+        skipped=info["skipped"],
+        examples=info["examples"],
         fingerprint=fingerprint,
-        num_samples=meta["num_samples"],
+        num_samples=num_samples,
         _ids=ids,
         _offsets=offsets,
     )
@@ -408,12 +395,3 @@ def _read(path: Path, dtype: "np.dtype[Any]", *, mapped: bool) -> NDArray[Any]:
     if mapped and path.stat().st_size:  # an empty file cannot be mapped
         return np.memmap(path, dtype=dtype, mode="r")
     return np.fromfile(path, dtype=dtype)
-
-
-def _checksum(path: Path) -> list[int]:
-    """Size and CRC-32: they find damage and half-written files, not malice."""
-    crc = 0
-    with path.open("rb") as file:
-        while piece := file.read(1 << 20):
-            crc = zlib.crc32(piece, crc)
-    return [path.stat().st_size, crc]

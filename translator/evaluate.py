@@ -16,6 +16,7 @@ from translator.decode import inference, max_positions
 from translator.encode import encode_corpus
 from translator.loss import perplexity, token_loss
 from translator.metrics import bleu_tokenizer, corpus_metrics, metric_notes, metric_settings
+from translator.mixing import Part, mix
 from translator.model import Transformer
 from translator.tokenizer import Tokenizer
 from translator.translate import DecodeOptions, Translation, Translator
@@ -98,19 +99,23 @@ def evaluate_set(
     batch_tokens: int = 4096,
     options: DecodeOptions | None = None,
     num_left_out: int = 0,
+    target_language: str | None = None,
+    tag: str | None = None,
 ) -> Evaluation:
     """Loss and metrics of translations of the columns `source` and `target` of a data set.
 
-    `encoded` holds its token ids where the caller has them. `options` replace settings of the translator's
+    `encoded` holds its token ids, with what stands before each source, where the caller has them. `target_language`
+    and `tag` are needed where the model has several. `options` replace settings of the translator's
     `decode`; `batch_tokens` is for the loss. `num_left_out` rows of the set held no pair and are not in `dataset`
     (`Corpus.num_left_out`): settings and notes say that the numbers are of a part.
 
     Raises:
-        ConfigError: an option has an impossible value.
+        ConfigError: an option has an impossible value, or a choice is unknown or missing.
     """
+    prefix = translator.prefix(target_language, tag)
     sources, references = list(dataset["source"]), list(dataset["target"])
     if encoded is None:
-        encoded = encode_corpus(dataset, translator.src_tokenizer, translator.tgt_tokenizer)
+        encoded = mix([Part(encode_corpus(dataset, translator.src_tokenizer, translator.tgt_tokenizer), prefix)])
     notes: list[str] = []
     if num_left_out:
         notes.append(
@@ -121,9 +126,11 @@ def evaluate_set(
         notes.append(f"Loss, perplexity and accuracy are those of {encoded.num_pairs} of {len(sources)} pairs.")
     if beyond := _num_beyond(translator.model, encoded):
         notes.append(f"Loss, perplexity and accuracy count {beyond} long pairs up to model.max_positions only.")
-    translations = translator.translate(sources, warn=notes.append, **(options or {}))
+    translations = translator.translate(
+        sources, target_language=target_language, tag=tag, warn=notes.append, **(options or {})
+    )
     metrics = teacher_forced(translator.model, encoded, label_smoothing=label_smoothing, batch_tokens=batch_tokens)
-    tokenize = bleu_tokenizer(translator.target_language)
+    tokenize = bleu_tokenizer(target_language or translator.target_language)
     hypotheses: Sequence[str] = [translation.text for translation in translations]
     metrics |= corpus_metrics(hypotheses, references, tokenize)
     notes += metric_notes(hypotheses, references, tokenize)

@@ -7,41 +7,47 @@ to that, so that after a resume no line and no TensorBoard point stands twice.
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from translator.files import write_atomic
+from translator import events
+from translator.files import fsync_file, make_folder, remove_leftovers, write_atomic
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from torch.utils.tensorboard import SummaryWriter
-
-EVENTS = "events.out.tfevents."
 
 
 class RunLog:
-    """Writes the log files of one run. Standard output stays free; a person reads standard error."""
+    """Writes the log files of one run. Standard output stays free; a person reads standard error.
+
+    Training does not end because a log cannot be written: that is said once on standard error, and what could not be
+    added to a file waits in memory until it can.
+    """
 
     def __init__(self, folder: Path, *, quiet: bool = False) -> None:
         """Touches no file before `open`: lines until then go to the terminal (unless `quiet`) and wait."""
         self._quiet = quiet
         self.folder = folder
-        self._writer: SummaryWriter | None = None
+        self._events: str | None = None  # name of the event file, made at the first event
         self._bar: Any = None  # a tqdm bar, opened at the first use
         self._shown: Mapping[str, str] = {}
-        self._waiting: list[str] | None = []
+        self._is_open = False
+        self._waiting: dict[str, bytes] = {}  # what each file still lacks
+        self._warned = False
 
     def open(self, positions: Mapping[str, int] | None = None) -> None:
         """Begin to write: after what stood there at a checkpoint, or with empty files."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.rewind(positions or {})
-        waiting, self._waiting = self._waiting or [], None
-        for text in waiting:
-            self.record(text)
+        self._attempt(lambda: make_folder(self.folder))
+        self._attempt(lambda: remove_leftovers(self.folder))
+        self._attempt(lambda: self.rewind(positions or {}))
+        self._is_open = True
+        self._append("train.log", b"")
 
     def line(self, text: str) -> None:
         """A line for the terminal and `train.log`."""
@@ -53,10 +59,7 @@ class RunLog:
 
     def record(self, text: str) -> None:
         """A line for `train.log` alone."""
-        if self._waiting is None:
-            self._append("train.log", text)
-        else:
-            self._waiting.append(text)
+        self._append("train.log", f"{text}\n".encode())
 
     def interval(self, text: str, values: Mapping[str, str]) -> None:
         """The numbers of an interval: as a line where a file is read, in the bar on a terminal."""
@@ -69,37 +72,33 @@ class RunLog:
     def scalars(self, step: int, seconds: float, values: Mapping[str, float]) -> None:
         """Numbers of one step, to `metrics.jsonl` and TensorBoard; keys are TensorBoard tags."""
         record = {"step": step, "seconds": round(seconds, 3), **{k: float(f"{v:.6g}") for k, v in values.items()}}
-        self._append("metrics.jsonl", json.dumps(record))
-        for tag, value in values.items():
-            self.tensorboard.add_scalar(tag, value, step)
+        self._append("metrics.jsonl", f"{json.dumps(record)}\n".encode())
+        self._add_events(b"".join(events.scalar(tag, value, step) for tag, value in values.items()))
 
     def text(self, step: int, tag: str, markdown: str) -> None:
         """A text for TensorBoard."""
-        self.tensorboard.add_text(tag, markdown, step)
+        self._add_events(events.text(tag, markdown, step))
 
     def picture(self, step: int, tag: str, image: "NDArray[np.uint8]") -> None:
         """A picture (height, width, 3) for TensorBoard."""
-        self.tensorboard.add_image(tag, image, step, dataformats="HWC")
+        self._add_events(events.picture(tag, image, step))
 
     def save_text(self, name: str, content: str) -> None:
         """A file in the run's folder (hypotheses, resolved config, reports)."""
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, content)
+
+        def write() -> None:
+            make_folder((self.folder / name).parent)
+            write_atomic(self.folder / name, content)
+
+        self._attempt(write)
 
     def hyperparameters(self, settings: Mapping[str, Any], metrics: Sequence[str]) -> None:
         """The run's settings for TensorBoard's HPARAMS page, beside the metrics (tags) that it compares."""
-        from torch.utils.tensorboard.summary import hparams
-
-        known = {k: v if isinstance(v, bool | int | float | str) else str(v) for k, v in settings.items()}
-        events = self.tensorboard.file_writer
-        assert events is not None
-        for summary in hparams(known, dict.fromkeys(metrics, 0.0)):
-            events.add_summary(summary)
+        self._add_events(events.hyperparameters(settings, metrics))
 
     def save_state(self, state: Mapping[str, Any]) -> None:
         """`state.json`, which `translator runs` reads."""
-        write_atomic(self.folder / "state.json", json.dumps(state, indent=1) + "\n")
+        self.save_text("state.json", json.dumps(state, indent=1) + "\n")
 
     def progress(self, step: int, total: int | None) -> None:
         """Move the bar on a terminal; nothing elsewhere."""
@@ -111,19 +110,10 @@ class RunLog:
         self._bar.set_postfix(self._shown, refresh=False)
         self._bar.update(step - self._bar.n)
 
-    @property
-    def tensorboard(self) -> "SummaryWriter":
-        """The event writer, opened at the first use (its import is slow)."""
-        if self._writer is None:
-            from torch.utils.tensorboard import SummaryWriter
-
-            self._writer = SummaryWriter(str(self.folder))
-        return self._writer
-
     def positions(self) -> dict[str, int]:
-        """The length in bytes of each log file, everything flushed."""
-        if self._writer is not None:
-            self._writer.flush()
+        """The length in bytes of each log file, everything flushed to disk."""
+        for file in self._files():
+            self._attempt(partial(fsync_file, file))
         return {file.name: file.stat().st_size for file in self._files()}
 
     def rewind(self, positions: Mapping[str, int]) -> None:
@@ -137,21 +127,57 @@ class RunLog:
                     handle.truncate(length)
 
     def close(self) -> None:
-        """Flush and close everything."""
+        """Close the bar, and try once more to write what waits."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        for name in list(self._waiting):
+            self._append(name, b"")
 
     def _files(self) -> list[Path]:
-        events = [f for f in self.folder.iterdir() if f.name.startswith(EVENTS)]
-        return sorted(events + [f for n in ("train.log", "metrics.jsonl") if (f := self.folder / n).exists()])
+        listed = [self.folder / name for name in ("train.log", "metrics.jsonl")]
+        return [file for file in [*events.files(self.folder), *listed] if file.exists()]
 
-    def _append(self, name: str, text: str) -> None:
-        with (self.folder / name).open("a", encoding="utf-8", newline="\n") as file:
-            file.write(text + "\n")
+    def _add_events(self, records: bytes) -> None:
+        if self._events is None:  # a file of its own for each job: TensorBoard follows files that only grow
+            self._events, records = events.next_name(self.folder), events.header() + records
+        self._append(self._events, records)
+
+    def _append(self, name: str, data: bytes) -> None:
+        """Add to a log file, after what it still lacks: all of it or nothing."""
+        data = self._waiting.pop(name, b"") + data
+        if not (self._is_open and self._attempt(lambda: _append_whole(self.folder / name, data))):
+            self._waiting[name] = data
+
+    def _attempt(self, write: Callable[[], None]) -> bool:
+        """Whether something could be written; if not, that is said once."""
+        try:
+            write()
+        except OSError as error:
+            if not self._warned:
+                self._warned = True
+                reason = f"{error.strerror or error}: {error.filename or self.folder}"
+                print(
+                    f"Warning: {reason}. Training goes on without what cannot be written there (logs, TensorBoard, "
+                    "hypotheses); make room to have it again.",
+                    file=sys.stderr,
+                    flush=True,
+                )
+            return False
+        return True
+
+
+def _append_whole(file: Path, data: bytes) -> None:
+    """Add bytes to a file; where that fails the file is as long as before."""
+    with file.open("ab", buffering=0) as opened:
+        length = opened.tell()
+        try:
+            while data:
+                data = data[opened.write(data) :]
+        except OSError as error:
+            with suppress(OSError):
+                opened.truncate(length)
+            raise OSError(error.errno, error.strerror, str(file)) from error
 
 
 class Stopwatch:

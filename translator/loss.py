@@ -7,10 +7,11 @@ Shape letters: N tokens (any number of leading dimensions), V vocabulary.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 
 class TokenLoss(NamedTuple):
@@ -31,20 +32,51 @@ def token_loss(logits_NV: Tensor, labels_N: Tensor, *, label_smoothing: float, p
 
     Reductions are in float32 whatever the logits are.
     """
-    dtype = torch.promote_types(logits_NV.dtype, torch.float32)
-    log_p_NV = logits_NV.log_softmax(dim=-1, dtype=dtype)
     is_real_N = labels_N != pad_id
-    label_log_p_N = log_p_NV.gather(-1, labels_N.unsqueeze(-1)).squeeze(-1)
-    # masked_fill and not a product: a padded position adds an exact zero even where its logits are not finite
-    nll_sum = -label_log_p_N.masked_fill(~is_real_N, 0.0).sum()
-    loss_sum = nll_sum
-    if label_smoothing > 0.0:
-        uniform_sum = -log_p_NV.mean(dim=-1).masked_fill(~is_real_N, 0.0).sum()
-        loss_sum = (1.0 - label_smoothing) * nll_sum + label_smoothing * uniform_sum
-    with torch.no_grad():
+    sums = _SmoothedCrossEntropy.apply(logits_NV, labels_N, is_real_N, label_smoothing)  # type: ignore[no-untyped-call]
+    loss_sum, nll_sum, num_correct = cast(tuple[Tensor, Tensor, Tensor], sums)
+    return TokenLoss(loss_sum, nll_sum, is_real_N.sum(), num_correct)
+
+
+class _SmoothedCrossEntropy(torch.autograd.Function):
+    """The sums of `token_loss`. Its gradient, softmax minus the smoothed label, is written over the one large buffer.
+
+    Left to autograd, log_softmax, gather and mean keep or make five buffers of the size of the logits.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, logits_NV: Tensor, labels_N: Tensor, is_real_N: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        dtype = torch.promote_types(logits_NV.dtype, torch.float32)
+        log_p_NV = logits_NV.log_softmax(dim=-1, dtype=dtype)
+        label_log_p_N = log_p_NV.gather(-1, labels_N.unsqueeze(-1)).squeeze(-1)
+        # masked_fill and not a product: a padded position adds an exact zero even where its logits are not finite
+        nll_sum = -label_log_p_N.masked_fill(~is_real_N, 0.0).sum()
+        loss_sum = nll_sum
+        if smoothing > 0.0:
+            uniform_sum = -log_p_NV.mean(dim=-1).masked_fill(~is_real_N, 0.0).sum()
+            loss_sum = (1.0 - smoothing) * nll_sum + smoothing * uniform_sum
         # the maximum costs a tenth of argmax on a CPU; it differs only in counting ties as correct
-        is_correct_N = (label_log_p_N >= log_p_NV.amax(dim=-1)) & is_real_N
-    return TokenLoss(loss_sum, nll_sum.detach(), is_real_N.sum(), is_correct_N.sum())
+        num_correct = ((label_log_p_N >= log_p_NV.amax(dim=-1)) & is_real_N).sum()
+        ctx.save_for_backward(log_p_NV, labels_N, is_real_N)
+        ctx.smoothing, ctx.dtype = smoothing, logits_NV.dtype
+        nll_sum = nll_sum.clone()
+        ctx.mark_non_differentiable(nll_sum, num_correct)
+        return loss_sum, nll_sum, num_correct
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor, None, None, None]:
+        log_p_NV, labels_N, is_real_N = ctx.saved_tensors
+        smoothing = ctx.smoothing
+        grad_NV = log_p_NV.exp_()  # in place: a second backward through the same loss is refused by autograd
+        if smoothing > 0.0:
+            grad_NV -= smoothing / grad_NV.size(-1)
+        label_N1 = labels_N.unsqueeze(-1)
+        grad_NV.scatter_add_(-1, label_N1, grad_NV.new_full((), smoothing - 1.0).expand(label_N1.shape))
+        grad_NV *= (is_real_N * grad).unsqueeze(-1)
+        return grad_NV.to(ctx.dtype), None, None, None
 
 
 def perplexity(nll: float) -> float:

@@ -6,8 +6,7 @@
 Shape letters, as suffixes of names:
     B batch (rows)     S source length, or keys    T target length, or queries
     D model width      H heads                     K head width = D / H
-    F feed-forward     V vocabulary                R rows kept
-    C capacity of a cache                          1 a dimension of size one, which broadcasts
+    F feed-forward     V vocabulary                1 a dimension of size one, which broadcasts
 
 A mask is boolean and True means "may attend". A query that may attend nothing gets zeros, and finite
 gradients: `scaled_dot_product_attention` does so since PyTorch 2.5, and the tests hold it to that.
@@ -21,6 +20,9 @@ from typing import Literal, NamedTuple
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+from translator.dropout import Dropout
+from translator.kv_cache import KeysValues, KVCache
 
 Rotation = tuple[Tensor, Tensor]  # cosines and sines, each (T, 1, K)
 
@@ -36,56 +38,7 @@ class AttentionWeights(NamedTuple):
     cross: list[Tensor]
 
 
-class KeysValues:
-    """Keys and values of one attention, with room to grow: adding a token copies little but that token."""
-
-    def __init__(self) -> None:
-        self.length = 0
-        self._held_BCHK: list[Tensor] = []  # keys, values
-
-    def append(self, keys_BTHK: Tensor, values_BTHK: Tensor) -> None:
-        """Add the newest keys and values."""
-        new_BTHK = [keys_BTHK, values_BTHK]
-        if not self._held_BCHK:
-            self._held_BCHK, self.length = new_BTHK, keys_BTHK.size(1)
-            return
-        end = self.length + keys_BTHK.size(1)
-        for number, (held, new) in enumerate(zip(self._held_BCHK, new_BTHK, strict=True)):
-            if held.size(1) < end:
-                grown = held.new_empty(held.size(0), max(16, 2 * end), *held.shape[2:])
-                grown[:, : self.length] = held[:, : self.length]
-                self._held_BCHK[number] = held = grown
-            held[:, self.length : end] = new
-        self.length = end
-
-    def read(self) -> tuple[Tensor, Tensor]:
-        """All keys and values held, as views (B, S, H, K)."""
-        keys_BCHK, values_BCHK = self._held_BCHK
-        return keys_BCHK[:, : self.length], values_BCHK[:, : self.length]
-
-    def select(self, index_R: Tensor) -> None:
-        """Keep the rows `index_R`, in that order."""
-        self._held_BCHK = [held.index_select(0, index_R) for held in self._held_BCHK]
-
-
 LayerCache = tuple[KeysValues, KeysValues] | tuple[None, None]  # of self and of cross attention
-
-
-class KVCache:
-    """Keys and values of the target tokens decoded so far, and of the memory, for every decoder layer.
-
-    Pass one cache to successive calls of `Transformer.decode`, without gradients, to decode step by step.
-    """
-
-    def __init__(self, num_layers: int) -> None:
-        self.length = 0  # target tokens held, the same for all rows
-        self.layers = [(KeysValues(), KeysValues()) for _ in range(num_layers)]
-
-    def select(self, index_R: Tensor) -> None:
-        """Keep the rows `index_R`, in that order, repeats allowed: new beams, or rows not yet finished."""
-        for of_self, of_cross in self.layers:
-            of_self.select(index_R)
-            of_cross.select(index_R)
 
 
 class Scope(NamedTuple):
@@ -155,14 +108,15 @@ class Attention(nn.Module):
         the cache once. Attention weights are built only where the scope asks for them.
         """
         query_BTHK = self._heads(self.query(x_BTD), scope.rotation)
-        if scope.memory is None or cache is None or cache.length == 0:
+        if scope.memory is None or cache is None or cache.is_empty:
             looked_at_BSD = x_BTD if scope.memory is None else scope.memory
             key_BSHK = self._heads(self.key(looked_at_BSD), scope.rotation)
             value_BSHK = self._heads(self.value(looked_at_BSD), None)
             if cache is not None:
                 cache.append(key_BSHK, value_BSHK)
         if cache is not None:
-            key_BSHK, value_BSHK = cache.read()
+            cached_BTD: Tensor = self.output(cache.attend(query_BTHK, scope.weights).flatten(2))
+            return cached_BTD
         query_BHTK, key_BHSK, value_BHSK = (x.transpose(1, 2) for x in (query_BTHK, key_BSHK, value_BSHK))
         dropout = self.dropout if self.training else 0.0
         mixed_BHTK = F.scaled_dot_product_attention(
@@ -200,7 +154,7 @@ class FeedForward(nn.Module):
         self.outer = nn.Linear(d_ff, d_model)
         functions: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "swiglu": F.silu}
         self.activation = functions[activation]
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x_BTD: Tensor) -> Tensor:
         if self.gate is None:
@@ -232,7 +186,7 @@ class Layer(nn.Module):
         self.norm1 = norm()
         self.norm2 = norm()
         self.norm3 = norm() if is_decoder else None
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x_BTD: Tensor, of_self: Scope, of_cross: Scope | None, held: LayerCache) -> Tensor:
         x_BTD = self._add(x_BTD, self.norm1, partial(self.self_attention, scope=of_self, cache=held[0]))
@@ -312,7 +266,7 @@ class Transformer(nn.Module):
         self.num_decoder_layers = num_decoder_layers
         self.positions = positions
         self.scale = math.sqrt(d_model) if scale_embeddings else 1.0
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
         table = partial(nn.Embedding, embedding_dim=d_model, padding_idx=pad_id)
         self.tgt_embedding = table(tgt_vocab_size)
@@ -393,20 +347,17 @@ class Transformer(nn.Module):
     ) -> Tensor:
         """Hidden states (B, T, D) at each of `tgt_BT`, which sees itself, all before it, and the memory.
 
-        With a `cache`, `tgt_BT` continues the tokens that the cache holds. The memory is read in the first
-        call only: after `cache.select` its rows no longer matter, while those of `src_mask_BS` must follow.
+        With a `cache`, `tgt_BT` continues the tokens that the cache holds, in one row for each of its rows. The
+        memory and its mask are read in the first call only.
         The lists receive each layer's weights: (B, H, T, tokens so far) and (B, H, T, S).
         """
-        length, past = tgt_BT.size(1), 0 if cache is None else cache.length
+        past = 0 if cache is None else cache.length
         x_BTD, rotation = self._embed(tgt_BT, self.tgt_embedding, self.tgt_positions, start=past)
-        mask_TS = None
-        if past > 0 and length > 1:  # the causal mask of several tokens that follow others
-            mask_TS = torch.ones(length, past + length, dtype=torch.bool, device=x_BTD.device).tril(past)
-        of_self = Scope(mask=mask_TS, is_causal=past == 0, rotation=rotation, weights=weights)
+        if cache is not None:
+            cache.open(tgt_BT.size(0), tgt_BT.size(1), src_mask_BS)
+        of_self = Scope(is_causal=True, rotation=rotation, weights=weights)
         of_cross = Scope(memory=memory_BSD, mask=src_mask_BS[:, None, None, :], weights=cross_weights)
         hidden_BTD: Tensor = self.decoder(x_BTD, of_self, of_cross, cache)
-        if cache is not None:
-            cache.length += length
         return hidden_BTD
 
     def project(self, hidden: Tensor) -> Tensor:

@@ -99,6 +99,12 @@ class FlatParameters:
             self.grad.add_(self._low[1])
             self._low[1].zero_()
 
+    def clear_gradients(self) -> None:
+        """Forget what was collected, and what a backward that broke off has left."""
+        self.grad.zero_()
+        if self._low is not None:
+            self._low[1].zero_()
+
     def publish(self) -> None:
         """After an update: give the model the new masters, rounded to its precision (nothing to do in float32)."""
         if self._low is not None:

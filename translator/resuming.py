@@ -1,6 +1,8 @@
 """What a run that goes on may change, and what it must find as it was."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from translator.checkpoint import Checkpoint
 from translator.config import Config, diff_for_resume, resolve
@@ -20,6 +22,8 @@ def keep_choices(config: Config, stored: Config, available_kinds: Sequence[str])
         was = getattr(stored.device, key)
         if getattr(config.device, key) in ("auto", was):
             choices[f"device.{key}"] = "auto" if moved else was
+    if config.batch.tokens == "auto":
+        choices["batch.tokens"] = stored.batch.tokens
     return resolve(config, **choices)
 
 
@@ -36,11 +40,18 @@ def compare(stored: Config, config: Config) -> list[str]:
     return [f"Changed: {c.key} was {c.old}, is {c.new} from here on." for c in changes if c.kind == "announced"]
 
 
-def stream_position(stored: Config, config: Config, saved: Mapping[str, int]) -> dict[str, int]:
-    """Where the batches go on: after the last one, or with the next epoch when batches are cut otherwise now."""
-    if stored.batch.tokens != config.batch.tokens:
+def stream_position(
+    stored: Config, config: Config, saved: Mapping[str, int], *, new_corpus: bool = False
+) -> dict[str, int]:
+    """Where the batches go on: after the last one, or with the next epoch when they are made otherwise now."""
+    if new_corpus or _plan(stored) != _plan(config):
         return {"epoch": saved["epoch"] + 1, "batch": 0}
     return dict(saved)
+
+
+def _plan(config: Config) -> tuple[object, ...]:
+    """All settings that decide which pairs make an epoch and how they are cut into batches."""
+    return config.batch.tokens, config.corpus.mix.temperature, [corpus.weight for corpus in config.corpus.train]
 
 
 def already_done(config: Config, state: State) -> str | None:
@@ -51,7 +62,7 @@ def already_done(config: Config, state: State) -> str | None:
         key = next((key for key in ("epochs", "minutes") if getattr(train, key) is not None), "steps")
         if train.steps == total:
             key = "steps"
-    elif train.minutes is not None and state.seconds >= train.minutes * 60:
+    elif train.minutes is not None and state.is_over(train.minutes, state.seconds):
         limit, key = f"{train.minutes:g} minutes of training are over", "minutes"
     elif train.patience is not None and state.validations_without_gain >= train.patience:
         limit, key = f"no gain in {train.stop_on} for {train.patience} validations", "patience"
@@ -63,21 +74,82 @@ def already_done(config: Config, state: State) -> str | None:
     )
 
 
-def check_identity(
-    loaded: Checkpoint, corpus_fingerprint: str, src_tokenizer: Tokenizer, tgt_tokenizer: Tokenizer
-) -> None:
-    """Refuse a corpus or tokenizers with another content than the checkpoint's. Raises CheckpointError."""
-    state = loaded.state
-    if state["corpus"] != corpus_fingerprint:
-        raise CheckpointError(
-            f"The corpus has changed since {loaded.folder} (content {state['corpus'][:12]} then, "
-            f"{corpus_fingerprint[:12]} now); restore it, or train a run of another name."
+Contents = Mapping[str, Sequence[Mapping[str, Any]]]
+"""Of each set the places its pairs came from, as `Corpus.contents` says it."""
+
+
+def changed_sets(then: Contents, now: Contents) -> dict[str, str]:
+    """The sets whose pairs are not what they were, each with a sentence of how many there are and where."""
+    found = {}
+    for name in dict.fromkeys([*then, *now]):
+        before, after = then.get(name, []), now.get(name, [])
+        if [one["sha256"] for one in before] == [one["sha256"] for one in after]:
+            continue
+        counts = [sum(one["pairs"] for one in places) for places in (before, after)]
+        said = (
+            f"{name} had {counts[0]:,} pairs and has {counts[1]:,}"
+            if counts[0] != counts[1]
+            else (f"{name} has {counts[1]:,} pairs as before, but not the same ones")
         )
+        kept = {one["sha256"] for one in before}
+        other = [one["from"] for one in after if one["sha256"] not in kept] if len(before) == len(after) else []
+        found[name] = said + (f" (in {', '.join(map(str, other))})" if other else "")
+    return found
+
+
+def check_identity(
+    loaded: Checkpoint,
+    corpus_fingerprint: str,
+    contents: Contents,
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    *,
+    accept_new_corpus: bool = False,
+) -> dict[str, str]:
+    """Refuse tokenizers, and unless told to accept it a corpus, of another content than the checkpoint's.
+
+    Returns the sets that have changed, with what has (empty where the corpus is the same). Raises CheckpointError.
+    """
+    state = loaded.state
     for kind, then, now in zip(
-        ("source", "target"), state["tokenizers"], (src_tokenizer.fingerprint, tgt_tokenizer.fingerprint), strict=True
+        ("source", "target"), state["tokenizers"], [one.fingerprint for one in tokenizers], strict=True
     ):
         if then != now:
             raise CheckpointError(
                 f"The {kind} tokenizer is not the one of {loaded.folder} (content {then[:12]} then, {now[:12]} now); "
                 "restore the file."
             )
+    if state["corpus"] == corpus_fingerprint:
+        return {}
+    content = f"content {state['corpus'][:12]} then, {corpus_fingerprint[:12]} now"
+    changed = changed_sets(state.get("contents", {}), contents) if "contents" in state else {}
+    changed = changed or {"train": content}
+    if not accept_new_corpus:
+        raise CheckpointError(
+            f"The corpus has changed since {loaded.folder}: {'; '.join(changed.values())}. Restore it, train a run of "
+            "another name, or go on with the new one by --accept-new-corpus."
+        )
+    return changed
+
+
+def other_versions(state: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """A line for each part of the program that has another version than wrote the checkpoint."""
+    return [
+        f"Changed: {part} was {state.get(part)}, is {now[part]} from here on; the numbers may differ in the last "
+        "digits from those of a run in one version."
+        for part in ("program", "torch", "python")
+        if state.get(part) != now[part]
+    ]
+
+
+@contextmanager
+def as_stored(loaded: Checkpoint | None) -> Iterator[None]:
+    """Tell of a checkpoint that is whole by its checksums, and yet holds not what this program stores."""
+    try:
+        yield
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+        if loaded is None:
+            raise
+        raise CheckpointError(
+            f"{loaded.folder} does not hold what this program stores ({type(error).__name__}: {error}); "
+            "use another checkpoint."
+        ) from error

@@ -1,9 +1,9 @@
 """Greedy search, beam search and sampling over a step callback; nothing here knows a model.
 
 A search asks `step(tokens_R, parents_R)` for the logits of the next token of every row. `tokens_R` is the
-last token of each row; `parents_R` says which row of the previous call each row continues, and None says that
-the rows are those of the previous call in the same order (as they are in the first call, where every token is
-`bos_id`). Rows that have ended are left out of later calls.
+last token of each row; `parents_R` (on the CPU in a beam search) says which row of the previous call each row
+continues, and None says that the rows are those of the previous call in the same order (as they are in the
+first call, where every token is `bos_id`). Rows that have ended are left out of later calls.
 
 Every search is bounded: a row of `max_lengths[i]` tokens may only end. Such a hypothesis has `finished=False`
 unless it would have ended there by itself. Log-probabilities come from the softmax over the whole vocabulary
@@ -60,7 +60,7 @@ def greedy(
     `length_penalty` changes the reported `score` only. Raises ValueError for limits that do not fit.
     """
     return _generate(
-        step, num_rows, lambda logits_RV: logits_RV.argmax(dim=1), bos_id, eos_id, max_lengths, blocked_ids,
+        step, num_rows, lambda values_RV: values_RV.argmax(dim=1), bos_id, eos_id, max_lengths, blocked_ids,
         length_penalty, device,
     )  # fmt: skip
 
@@ -96,8 +96,8 @@ def sample(
     if not 0 < top_p <= 1:
         raise ValueError(f"top_p {top_p} must be above 0 and at most 1")
 
-    def draw(logits_RV: Tensor) -> Tensor:
-        softmax_RV = (logits_RV / temperature).softmax(dim=1)
+    def draw(values_RV: Tensor) -> Tensor:
+        softmax_RV = (values_RV / temperature).softmax(dim=1)
         probability_RV, ids_RV = softmax_RV.sort(dim=1, descending=True, stable=True)
         mass_before_RV = probability_RV.cumsum(dim=1) - probability_RV
         kept_RV = mass_before_RV < top_p  # the most probable token always stays: nothing lies before it
@@ -120,13 +120,13 @@ def _generate(
     length_penalty: float,
     device: torch.device | str,
 ) -> list[Hypothesis]:
-    """One token for each row at a time, until every row has ended; `choose` picks from the allowed logits."""
+    """One token for each row at a time, until every row has ended; `choose` picks by the log-probabilities."""
     _check_limits(num_rows, max_lengths, eos_id, blocked_ids)
     if num_rows == 0:
         return []
     longest = max(max_lengths)
-    # Row i of these matrices belongs to sentence i for good; `sentence_R` says where the rows of a step
-    # write.
+    # Row i of these matrices belongs to sentence i for good; `sentence_R` says where the rows of a step write.
+    # What an ended row writes while it is carried along lies beyond its length.
     ids_BT = torch.full((num_rows, longest + 1), eos_id, device=device)
     log_probability_BT = torch.zeros((num_rows, longest + 1), device=device)
     lengths_B = torch.zeros(num_rows, dtype=torch.long, device=device)
@@ -136,26 +136,27 @@ def _generate(
     open_R = torch.ones(num_rows, dtype=torch.bool, device=device)
     tokens_R = torch.full((num_rows,), bos_id, device=device)
     blocked = torch.tensor(list(blocked_ids), dtype=torch.long, device=device)
+    look_every = _steps_between_looks(open_R.device)
     parents_R: Tensor | None = None
     for position in range(longest + 1):
-        logits_RV = step(tokens_R, parents_R).float()
-        choice_R = choose(logits_RV.index_fill(1, blocked, -math.inf))
+        values_RV = step(tokens_R, parents_R).float().log_softmax(dim=1).index_fill_(1, blocked, -math.inf)
+        choice_R = choose(values_RV)
         tokens_R = choice_R.masked_fill(limit_R <= position, eos_id)
-        chosen_R = logits_RV.gather(1, tokens_R[:, None]).squeeze(1) - logits_RV.logsumexp(dim=1)
-        written_R = sentence_R[open_R]
-        ids_BT[written_R, position] = tokens_R[open_R]
-        log_probability_BT[written_R, position] = chosen_R[open_R]
+        ids_BT[sentence_R, position] = tokens_R
+        log_probability_BT[sentence_R, position] = values_RV.gather(1, tokens_R[:, None]).squeeze(1)
         ended_R = open_R & (tokens_R == eos_id)
-        lengths_B[sentence_R[ended_R]] = position
-        finished_B[sentence_R[ended_R]] = choice_R[ended_R] == eos_id
+        lengths_B[sentence_R] = torch.where(ended_R, position, lengths_B[sentence_R])
+        finished_B[sentence_R] |= ended_R & (choice_R == eos_id)
         open_R = open_R & ~ended_R
-        num_open = int(open_R.sum())
-        if num_open == 0:
-            break
         parents_R = None
+        if (position + 1) % look_every:
+            continue
+        kept_R = open_R.nonzero().squeeze(1)  # waits for the device
+        if len(kept_R) == 0:
+            break
         # Leaving rows out copies the caches of all others, so a few ended rows are carried along meanwhile.
-        if num_open <= len(open_R) - max(1, len(open_R) // 8):
-            parents_R = open_R.nonzero().squeeze(1)
+        if len(kept_R) <= len(open_R) - max(1, len(open_R) // 8):
+            parents_R = kept_R
             sentence_R, limit_R, tokens_R = sentence_R[parents_R], limit_R[parents_R], tokens_R[parents_R]
             open_R = open_R[parents_R]
     rows = zip(
@@ -165,6 +166,11 @@ def _generate(
         _hypothesis(ids[:length], values[: length + 1], finished, length_penalty)
         for ids, values, length, finished in rows
     ]
+
+
+def _steps_between_looks(device: torch.device) -> int:
+    """A look at which rows have ended waits for all that a GPU has been asked to do; on a CPU it costs nothing."""
+    return 1 if device.type == "cpu" else 4
 
 
 def _hypothesis(ids: list[int], values: list[float], finished: bool, length_penalty: float) -> Hypothesis:
@@ -238,30 +244,27 @@ def beam_search(
     tokens_R = torch.full((num_rows,), bos_id, device=device)
     parents_R: Tensor | None = None
     for position in range(max(max_lengths) + 1):
-        logits_RV = step(tokens_R, parents_R).float()
-        if beam_size > logits_RV.shape[1]:
-            raise ValueError(f"beam size {beam_size} is above the vocabulary of {logits_RV.shape[1]} tokens")
-        total_R1 = logits_RV.logsumexp(dim=1, keepdim=True)
-        eos_R = logits_RV[:, eos_id] - total_R1[:, 0]
-        best_RK, ids_RK = _top(logits_RV.index_fill(1, blocked, -math.inf), beam_size)
-        tokens, parents = beam.advance(position, (best_RK - total_R1).cpu(), ids_RK.cpu(), eos_R.cpu())
+        values_RV = step(tokens_R, parents_R).float().log_softmax(dim=1).index_fill_(1, blocked, -math.inf)
+        if beam_size > values_RV.shape[1]:
+            raise ValueError(f"beam size {beam_size} is above the vocabulary of {values_RV.shape[1]} tokens")
+        best_RK, ids_RK = _top(values_RV, beam_size)
+        tokens, parents_R = beam.advance(position, best_RK, ids_RK, values_RV[:, eos_id].cpu())
         if len(tokens) == 0:
             break
-        tokens_R, parents_R = tokens.to(device), parents.to(device)
+        tokens_R = tokens.to(device)
     return [sentence.ranked()[:num_best] for sentence in beam.sentences]
 
 
 def _top(values_RV: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Like `topk`, but equal values come in the order of their ids, and the lowest ids are kept."""
-    if k == values_RV.shape[1]:
-        return values_RV.sort(dim=1, descending=True, stable=True)
-    values_RK, ids_RK = values_RV.topk(k + 1, dim=1)
-    if bool((values_RK[:, k - 1] == values_RK[:, k]).any()):  # a tie across the border: topk may keep either
-        values_RV, order_RV = values_RV.sort(dim=1, descending=True, stable=True)
-        return values_RV[:, :k], order_RV[:, :k]
-    ids_RK, order_RK = ids_RK[:, :k].sort(dim=1)
-    values_RK, again_RK = values_RK[:, :k].gather(1, order_RK).sort(dim=1, descending=True, stable=True)
-    return values_RK, ids_RK.gather(1, again_RK)
+    """Like `topk`, on the CPU, but equal values come in the order of their ids, and the lowest ids are kept."""
+    if k < values_RV.shape[1]:
+        values_RK, ids_RK = (found.cpu() for found in values_RV.topk(k + 1, dim=1))
+        if not (values_RK[:, k - 1] == values_RK[:, k]).any():  # else a tie across the border: topk may keep either
+            ids_RK, order_RK = ids_RK[:, :k].sort(dim=1)
+            values_RK, again_RK = values_RK[:, :k].gather(1, order_RK).sort(dim=1, descending=True, stable=True)
+            return values_RK, ids_RK.gather(1, again_RK)
+    values_RV, order_RV = values_RV.sort(dim=1, descending=True, stable=True)
+    return values_RV[:, :k].cpu(), order_RV[:, :k].cpu()
 
 
 class _Beam:

@@ -16,7 +16,8 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from translator.tokenizer import BYTE_TOKENS, Tokenizer
+from translator.tokenizer import Tokenizer
+from translator.tokenizer_form import BYTE_TOKENS
 
 # (id of the left piece, id of the right piece) -> (rank of the merge, id of the merged piece)
 Merges = dict[tuple[int, int], tuple[int, int]]

@@ -16,14 +16,21 @@ import torch
 
 from translator import build
 from translator import corpus as corpora
+from translator.batches import EncodedPairs
 from translator.config import Config, Filters, resolve
 from translator.corpus.figures import figures, histogram
 from translator.corpus.filters import would_drop
 from translator.device import apply, choose_device
-from translator.encode import Encoded, encode_corpus
-from translator.files import cache_folder
+from translator.errors import TranslatorError
+from translator.files import Folders, cache_folder
+from translator.initial import inherit, load_initial
 from translator.log import RunLog
-from translator.tokenizer import BYTE_TOKENS, Tokenizer, train_tokenizers
+from translator.mixing import mix
+from translator.prefix import control_tokens
+from translator.run_data import RunData
+from translator.tokenizer import Tokenizer, train_tokenizers
+from translator.tokenizer_form import BYTE_TOKENS
+from translator.training_set import encode_parts, longest_source, tokenizer_texts
 
 PAIRS_TRIED = 50_000
 """Pairs on which filters that are off are tried, and whose tokens are looked at one by one."""
@@ -31,86 +38,88 @@ PAIRS_TRIED = 50_000
 TIMED_STEPS, TIMED_SECONDS = 8, 20.0
 
 
-def survey(config: Config, *, sample: int | None = None, timing: bool = True) -> dict[str, Any]:
+def survey(config: Config, *, home: Path = Path(), sample: int | None = None, timing: bool = True) -> dict[str, Any]:
     """Read, filter and encode the corpus of a run and say what is in it.
 
     Args:
+        home: folder of the runs, for the weights that `train.init_from` names.
         sample: read no more rows than this of each place.
         timing: take a few steps of the configured model, to tell how long training takes.
     """
-    settings = config.corpus
+    settings, initial = config.corpus, None
+    if config.train.init_from is not None:
+        initial = load_initial(config.train.init_from, home)
+        config = inherit(config, initial.config)
     languages = (settings.source_language, settings.target_language)
     corpus = corpora.prepare(settings, most_rows=sample)
-    report = corpus.report
-    src_tokenizer, tgt_tokenizer = train_tokenizers(corpus.train, config.tokenizer)
-    encoded = encode_corpus(
-        corpus.train,
-        src_tokenizer,
-        tgt_tokenizer,
-        max_tokens=settings.filters.max_tokens,
-        max_ratio=settings.filters.max_ratio,
-        seed=config.seed,
-        cache=cache_folder() / "tokens",
-    )
-    _count_encoded(corpus, encoded)
+    if initial is None:
+        before = control_tokens(settings.choices.languages, settings.choices.known_tags)
+        tokenizers = train_tokenizers(tokenizer_texts(config, corpus), config.tokenizer, before)
+    else:
+        tokenizers = initial.src_tokenizer, initial.tgt_tokenizer
+    parts = encode_parts(config, corpus, *tokenizers, seed=config.seed, cache=cache_folder() / "tokens")
+    encoded = mix(list(parts.values()), seed=config.seed)
     found: dict[str, Any] = {
         "name": config.name,
         "languages": list(languages),
         "sample": sample,
-        **report.to_json(),
+        **corpus.report.to_json(),
         "preset": settings.filters.preset,
-        "off": _filters_that_are_off(corpus.sets["train"], settings.filters, languages),
+        "off": _filters_that_are_off(corpus, config),
         "sets": {name: figures(pairs, languages) for name, pairs in corpus.sets.items()},
-        "tokens": _tokens(corpus, encoded, (src_tokenizer, tgt_tokenizer)),
+        "tokens": _tokens(corpus, encoded, tokenizers),
         "training": None,
     }
     if timing:
-        data = build.Data(src_tokenizer, tgt_tokenizer, encoded, {}, corpus.fingerprint, {})
-        found["training"] = _time_training(config, data)
+        data = RunData(
+            *tokenizers,
+            train=encoded,
+            longest_source=longest_source(parts),
+            valid={},
+            fingerprint=corpus.fingerprint,
+            contents={},
+            report={},
+            changed={},
+            locate=str,
+            origin=None,
+        )
+        try:
+            found["training"] = _time_training(config, data)
+        except TranslatorError as error:  # the model does not fit, or there is no such device
+            found["warnings"].append(str(error))
     return found
 
 
-def _count_encoded(corpus: corpora.Corpus, encoded: Encoded) -> None:
-    """Count what was left out for its tokens like what the other filters left out."""
-    train = corpus.sets["train"]
-    left = np.bincount(train.rows["origin"][encoded.index], minlength=len(train.origins))
-    for reason, count in encoded.skipped.items():
-        key = "max_ratio" if "ratio" in reason else "max_tokens"
-        rows = [row for row, _, _ in encoded.examples[reason]]
-        corpus.report.filters.append(
-            corpora.FilterResult("train", key, reason, count, [train.shown(row) for row in rows[:3]])
-        )
-    for place, num_left in zip((p for p in corpus.report.places if p.set == "train"), left, strict=True):
-        if place.kept > num_left:
-            place.dropped["too many tokens, or too uneven in tokens"] = place.kept - int(num_left)
-            place.kept = int(num_left)
+def _filters_that_are_off(corpus: corpora.Corpus, config: Config) -> list[dict[str, Any]]:
+    """What the filters of the preset web that are off would leave out of the first pairs of each corpus."""
+    web, found = Filters.model_validate({"preset": "web"}), dict[str, dict[str, Any]]()
+    train, first, settings = corpus.sets["train"], 0, config.corpus
+    num_tried = 0
+    for place, size in zip(settings.train, corpus.sizes, strict=True):
+        filters = settings.filters_of(place)
+        on = {key for key, value in filters if value not in (None, False)}
+        scripts = {"source_scripts": filters.source_scripts, "target_scripts": filters.target_scripts}
+        part, most = train.part(first, first + size), PAIRS_TRIED * size // len(train)
+        num_tried += min(most, size)
+        for dropped in would_drop(part, web.model_copy(update=scripts), settings.languages(place), most):
+            if dropped.key not in on and dropped.count:
+                one = found.setdefault(
+                    dropped.key,
+                    {"key": dropped.key, "value": getattr(web, dropped.key), "reason": dropped.reason, "count": 0},
+                )
+                one["count"] += dropped.count
+                shown = one.setdefault("examples", [])
+                shown += [part.shown(row) for row in dropped.rows[: corpora.NUM_EXAMPLES - len(shown)]]
+        first += size
+    return [{**one, "of": num_tried} for one in found.values()]
 
 
-def _filters_that_are_off(train: Any, filters: Filters, languages: tuple[str, str]) -> list[dict[str, Any]]:
-    """What the filters of the preset web that are off would leave out of the first pairs that are kept."""
-    web = Filters.model_validate({"preset": "web"})
-    on = {key for key, value in filters if value not in (None, False)}
-    scripts = {"source_scripts": filters.source_scripts, "target_scripts": filters.target_scripts}
-    return [
-        {
-            "key": found.key,
-            "value": getattr(web, found.key),
-            "reason": found.reason,
-            "count": found.count,
-            "of": min(PAIRS_TRIED, len(train)),
-            "examples": [train.shown(row) for row in found.rows],
-        }
-        for found in would_drop(train, web.model_copy(update=scripts), languages, PAIRS_TRIED)
-        if found.key not in on and found.count
-    ]
-
-
-def _tokens(corpus: corpora.Corpus, encoded: Encoded, tokenizers: tuple[Tokenizer, Tokenizer]) -> dict[str, Any]:
+def _tokens(corpus: corpora.Corpus, encoded: EncodedPairs, tokenizers: tuple[Tokenizer, Tokenizer]) -> dict[str, Any]:
     """Lengths in tokens of all training pairs, and what the tokens of some of them are."""
     step = -(-len(corpus.train) // PAIRS_TRIED)
     some = corpus.train.select(range(0, len(corpus.train), step))
     sides: dict[str, Any] = {}
-    for side, tokenizer, lengths in zip(("source", "target"), tokenizers, encoded.lengths(), strict=True):
+    for side, tokenizer, lengths in zip(("source", "target"), tokenizers, encoded.lengths(0), strict=True):
         texts = some[side][:]
         ids = np.fromiter(itertools.chain.from_iterable(tokenizer.encode_batch(texts)), dtype=np.int64)
         num_words = sum(len(text.split()) for text in texts)
@@ -129,20 +138,23 @@ def _tokens(corpus: corpora.Corpus, encoded: Encoded, tokenizers: tuple[Tokenize
     return {**sides, "pairs": encoded.num_pairs}
 
 
-def _time_training(config: Config, data: build.Data) -> dict[str, Any]:
+def _time_training(config: Config, data: RunData) -> dict[str, Any]:
     """Seconds of a step of the configured model on this machine, measured, and what they come to."""
     device = choose_device(config.device.kind, config.device.precision, config.device.threads)
     apply(device, deterministic=config.device.deterministic)
     config = resolve(config, **{"device.compile": config.device.compile is True})  # as a run does
     with tempfile.TemporaryDirectory() as name:
-        folders = build.Folders(Path(name), "timing")
-        trainer = build.make_trainer(config, folders, device, data, RunLog(folders.runs, quiet=True), {})
+        folders = Folders(Path(name), "timing")
+        log = RunLog(folders.runs, quiet=True)
+        config = build.with_batch_tokens(config, device, data, log)
+        trainer = build.make_trainer(config, folders, device, data, log, {})
     stream = trainer.stream
     num_tokens, seconds, num_steps = 0, 0.0, 0
     for step in range(TIMED_STEPS + 1):
+        place = stream.state()
         batches = [next(stream) for _ in range(config.batch.accumulate)]
         started = time.monotonic()
-        trainer.train_step(batches)
+        trainer.train_step(batches, place)
         if device.torch_device.type == "cuda":
             torch.cuda.synchronize()
         if step:  # the first one warms up

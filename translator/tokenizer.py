@@ -10,8 +10,8 @@ becomes `_`. `decode(encode(text))` is the normalised text wherever nothing is u
 - word: what stands between spaces and punctuation marks, and each mark.
 - character: each code point is a token, the space too.
 
-The four special tokens are entries of the vocabulary but are never recognised inside text: what looks like
-one, or like a byte token, is cut at its brackets as any other text.
+The four special tokens, and those that say language and domain (`prefix`), are entries of the vocabulary but are
+never recognised inside text: what looks like one, or like a byte token, is cut at its brackets as any other text.
 """
 
 import hashlib
@@ -24,15 +24,26 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import tokenizers
-from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import models, normalizers, pre_tokenizers, trainers
 
 from translator.errors import CheckpointError, ConfigError
 from translator.files import write_atomic
+from translator.tokenizer_form import (
+    BYTE_TOKENS,
+    MARKER,
+    SPECIAL_TOKENS,
+    assemble,
+    check_form,
+    kind_of,
+    make_model,
+    normalizer,
+    pre_tokenizer,
+)
 
-SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")
-BYTE_TOKENS = tuple(f"<0x{byte:02X}>" for byte in range(256))
+CONTROL_TOKEN = re.compile(r"<(2|domain:)[A-Za-z0-9][A-Za-z0-9_-]*>")
+"""Form of the tokens that stand before a source; no entry that is learned from text holds a bracket and more."""
+
 KINDS = ("bpe", "unigram", "word", "character")
-MARKER = "\u2581"
 
 # Characters outside the most frequent 99.99 % of the text are spelt in bytes (the idea of SentencePiece's
 # character coverage): each would take an entry and hardly ever be seen in training.
@@ -41,9 +52,9 @@ _CHARACTER_COVERAGE = 0.9999
 _ALPHABET_SHARE = 0.75
 # Subwords hardly change beyond this many pairs; a larger corpus is sampled evenly to save time.
 _MAX_TRAINING_PAIRS = 1_000_000
-_BLANKS = r"[ \t\n\x0b\x0c\r\x1c-\x1f\x{85}\x{2028}\x{2029}]+"
 _LINE_BREAKS = re.compile("[\n\x0b\x0c\r\x1c-\x1e\x85\u2028\u2029]")
 _BATCH_LINES = 1000
+_MAX_FILE_BYTES = 128 << 20  # a vocabulary of a million entries takes a quarter of it
 
 
 class TokenizerSettings(Protocol):
@@ -90,10 +101,11 @@ class Tokenizer:
         description = json.loads(inner.to_str())
         canonical = json.dumps(description, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         self.fingerprint: str = hashlib.sha256(canonical.encode()).hexdigest()
-        model = description["model"]
-        kind = {"BPE": "bpe", "Unigram": "unigram", "WordLevel": "word"}[model["type"]]
-        self.kind: str = "character" if kind == "bpe" and not model["byte_fallback"] else kind
+        self.kind: str = kind_of(description)
         self.vocab_size: int = inner.get_vocab_size()
+        named = ((token, i) for token, i in inner.get_vocab().items() if CONTROL_TOKEN.fullmatch(token))
+        self.control_ids: dict[str, int] = dict(sorted(named, key=lambda entry: entry[1]))
+        self._left_out = {self.pad_id, self.bos_id, self.eos_id, *self.control_ids.values()}
 
     @staticmethod
     def train(
@@ -104,11 +116,13 @@ class Tokenizer:
         min_frequency: int = 1,
         split_digits: bool = False,
         lowercase: bool = False,
+        control_tokens: Sequence[str] = (),
     ) -> "Tokenizer":
-        """Learn a vocabulary of at most `vocab_size` entries, special and byte tokens included.
+        """Learn a vocabulary of at most `vocab_size` entries, special, control and byte tokens included.
 
+        `control_tokens` (of the form CONTROL_TOKEN) get the entries after the special ones.
         `lines` is read twice (a one-shot iterator is kept in memory for that). The same lines give the same
-        tokenizer, except for `unigram`, whose scores differ in the last digits from one training to the next.
+        tokenizer.
         `num_rare_characters` of the result counts the distinct characters of `lines` that got no entry: they are
         spelt in bytes, or unknown for the kind `character`; None for `word`.
 
@@ -117,40 +131,39 @@ class Tokenizer:
         """
         if kind not in KINDS:
             raise ConfigError(f"tokenizer.kind is {kind!r}; choose one of {', '.join(KINDS)}")
-        base = len(SPECIAL_TOKENS) + (len(BYTE_TOKENS) if kind in ("bpe", "unigram") else 0)
+        assert all(map(CONTROL_TOKEN.fullmatch, control_tokens))
+        spelt_in_bytes = kind in ("bpe", "unigram")
+        fixed = [*SPECIAL_TOKENS, *control_tokens, *(BYTE_TOKENS if spelt_in_bytes else ())]
+        base = len(fixed)
         room = vocab_size - base
         if room < 16:
             raise ConfigError(
                 f"tokenizer.vocab_size is {vocab_size}, but the kind {kind} needs {base} entries for special"
-                f"{' and byte' if base > len(SPECIAL_TOKENS) else ''} tokens and at least 16 to learn: "
+                f"{' and byte' if spelt_in_bytes else ''} tokens and at least 16 to learn: "
                 f"ask for {base + 16} or more"
             )
         if iter(lines) is lines:
             lines = list(lines)
-        normalizer = _normalizer(lowercase=lowercase, marked=kind != "character")
-        pre_tokenizer = _pre_tokenizer(split_digits=split_digits)
+        normal = normalizer(lowercase=lowercase, marked=kind != "character")
+        cutter = pre_tokenizer(split_digits=split_digits)
         num_rare = None
         if kind == "word":
-            model: Any = _train_words(_normalised(lines, normalizer), pre_tokenizer, room, min_frequency)
+            model: Any = _train_words(_normalised(lines, normal), cutter, room, min_frequency, fixed)
         else:
-            counts = _count_characters(_normalised(lines, normalizer))
+            counts = _count_characters(_normalised(lines, normal))
             if kind == "character":
                 kept = [c for c in _by_frequency(counts) if counts[c] >= min_frequency][:room]
                 num_rare = len(counts) - len(kept)
                 # Subwords without a merge: each character by itself, an unknown one as one unknown token.
-                model = models.BPE(_numbered(kept), [], unk_token=SPECIAL_TOKENS[3], byte_fallback=False)
+                model = make_model(kind, [*fixed, *kept])
             else:
                 rare = _rare_characters(counts, room)
                 num_rare = len(rare)
                 # A blank in place of a rare character keeps pieces from growing across it.
-                text = (line.translate(rare) for line in _normalised(lines, normalizer))
+                text = (line.translate(rare) for line in _normalised(lines, normal))
                 train = _train_bpe if kind == "bpe" else _train_unigram
-                model = train(text, pre_tokenizer, room, min_frequency)
-        inner = tokenizers.Tokenizer(model)
-        inner.normalizer = normalizer
-        if kind != "character":
-            inner.pre_tokenizer = pre_tokenizer
-        inner.decoder = _decoder(kind)
+                model = train(text, cutter, room, min_frequency, fixed)
+        inner = assemble(kind, model, lowercase=lowercase, split_digits=split_digits)
         return Tokenizer(inner, asked_vocab_size=vocab_size, num_rare_characters=num_rare)
 
     @staticmethod
@@ -161,7 +174,11 @@ class Tokenizer:
             CheckpointError: the file is missing, damaged, or not made by this program.
         """
         try:
-            return Tokenizer._from_json(path.read_text(encoding="utf-8"))
+            with path.open("rb") as file:
+                content = file.read(_MAX_FILE_BYTES + 1)
+            if len(content) > _MAX_FILE_BYTES:
+                raise ValueError(f"it is larger than {_MAX_FILE_BYTES >> 20} MB")
+            return Tokenizer._from_json(content.decode("utf-8"))
         except OSError as error:
             raise CheckpointError(f"{path}: the tokenizer cannot be read ({error.strerror})") from error
         except Exception as error:  # the library raises bare Exception for a malformed file
@@ -173,9 +190,7 @@ class Tokenizer:
     @staticmethod
     def _from_json(text: str) -> "Tokenizer":
         inner = tokenizers.Tokenizer.from_str(text)
-        found = tuple(inner.id_to_token(i) for i in range(len(SPECIAL_TOKENS)))
-        if found != SPECIAL_TOKENS:
-            raise ValueError(f"its first entries are {found}, not {SPECIAL_TOKENS}")
+        check_form(json.loads(inner.to_str()))
         return Tokenizer(inner)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -206,8 +221,8 @@ class Tokenizer:
         return [(encoding.ids, [word or 0 for word in encoding.word_ids]) for encoding in encodings]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """One line of text. Pad, bos and eos are left out; an unknown token is shown as `<unk>`."""
-        tokens = self.tokens([i for i in ids if i not in (self.pad_id, self.bos_id, self.eos_id)])
+        """One line of text. Control tokens, pad, bos and eos are left out; an unknown token is shown as `<unk>`."""
+        tokens = self.tokens([i for i in ids if i not in self._left_out])
         if self.kind == "word":  # the unknown word has swallowed the marker before it
             tokens = [MARKER + token if token == SPECIAL_TOKENS[self.unk_id] else token for token in tokens]
         text: str = self._inner.decoder.decode(tokens) if tokens else ""
@@ -253,14 +268,19 @@ def auto_vocab_size(num_pairs: int, kind: str) -> int:
     return int(min(max(round(size / 8) * 8, low), high))
 
 
-def train_tokenizers(pairs: PairTable, settings: TokenizerSettings) -> tuple[Tokenizer, Tokenizer]:
-    """Source and target tokenizer for the training pairs; one and the same object when shared."""
+def train_tokenizers(
+    pairs: PairTable, settings: TokenizerSettings, control_tokens: Sequence[str] = ()
+) -> tuple[Tokenizer, Tokenizer]:
+    """Source and target tokenizer for the training pairs; one and the same object when shared.
+
+    The source's vocabulary gets the `control_tokens`.
+    """
     if isinstance(settings.vocab_size, int):
         vocab_size = settings.vocab_size
     else:
         vocab_size = auto_vocab_size(len(pairs), settings.kind)
 
-    def train(*columns: str) -> Tokenizer:
+    def train(*columns: str, control_tokens: Sequence[str] = ()) -> Tokenizer:
         return Tokenizer.train(
             _ColumnLines(pairs, columns),
             kind=settings.kind,
@@ -268,12 +288,13 @@ def train_tokenizers(pairs: PairTable, settings: TokenizerSettings) -> tuple[Tok
             min_frequency=settings.min_frequency,
             split_digits=settings.split_digits,
             lowercase=settings.lowercase,
+            control_tokens=control_tokens,
         )
 
     if settings.shared:
-        both = train("source", "target")
+        both = train("source", "target", control_tokens=control_tokens)
         return both, both
-    return train("source"), train("target")
+    return train("source", control_tokens=control_tokens), train("target")
 
 
 class _ColumnLines:
@@ -293,34 +314,6 @@ class _ColumnLines:
             start += num_rows
 
 
-def _normalizer(*, lowercase: bool, marked: bool) -> normalizers.Normalizer:
-    steps = [
-        *([normalizers.Lowercase()] if lowercase else []),
-        normalizers.NFC(),
-        normalizers.Replace(Regex(_BLANKS), " "),
-        normalizers.Strip(),
-        *([normalizers.Replace(MARKER, "_")] if marked else []),
-    ]
-    return normalizers.Sequence(steps)
-
-
-def _pre_tokenizer(*, split_digits: bool) -> pre_tokenizers.PreTokenizer:
-    steps = [
-        pre_tokenizers.Metaspace(replacement=MARKER, prepend_scheme="always"),
-        pre_tokenizers.Punctuation("isolated"),
-        *([pre_tokenizers.Digits(individual_digits=True)] if split_digits else []),
-    ]
-    return pre_tokenizers.Sequence(steps)
-
-
-def _decoder(kind: str) -> decoders.Decoder:
-    if kind == "character":
-        return decoders.Fuse()
-    return decoders.Sequence(
-        [decoders.Replace(MARKER, " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
-    )
-
-
 def _train_raw(
     model: Any, trainer: Any, lines: Iterable[str], pre_tokenizer: pre_tokenizers.PreTokenizer
 ) -> dict[str, Any]:
@@ -333,43 +326,66 @@ def _train_raw(
 
 
 def _train_bpe(
-    lines: Iterable[str], pre_tokenizer: pre_tokenizers.PreTokenizer, room: int, min_frequency: int
-) -> models.BPE:
+    lines: Iterable[str],
+    pre_tokenizer: pre_tokenizers.PreTokenizer,
+    room: int,
+    min_frequency: int,
+    fixed: Sequence[str],
+) -> Any:
     trainer = trainers.BpeTrainer(vocab_size=room, min_frequency=min_frequency, show_progress=False)
     raw = _train_raw(models.BPE(), trainer, lines, pre_tokenizer)
-    vocabulary = _numbered(BYTE_TOKENS, sorted(raw["vocab"], key=raw["vocab"].__getitem__))
+    learned = sorted(raw["vocab"], key=raw["vocab"].__getitem__)
     merges = [(left, right) for left, right in raw["merges"]]
-    return models.BPE(vocabulary, merges, unk_token=SPECIAL_TOKENS[3], byte_fallback=True)
+    return make_model("bpe", [*fixed, *learned], merges)
 
 
 def _train_unigram(
-    lines: Iterable[str], pre_tokenizer: pre_tokenizers.PreTokenizer, room: int, min_frequency: int
-) -> models.Unigram:
+    lines: Iterable[str],
+    pre_tokenizer: pre_tokenizers.PreTokenizer,
+    room: int,
+    min_frequency: int,
+    fixed: Sequence[str],
+) -> Any:
     unknown = SPECIAL_TOKENS[3]
     trainer = trainers.UnigramTrainer(
         vocab_size=room + 1, show_progress=False, special_tokens=[unknown], unk_token=unknown
     )
     raw = _train_raw(models.Unigram(), trainer, lines, pre_tokenizer)
-    # The library reads a number back exactly only if it is short; six decimals are beyond what a score means.
-    pieces = [(piece, round(score, 6)) for piece, score in raw["vocab"] if piece != unknown]
-    # Special and byte tokens hold brackets, which are cut from what is between them: no text matches.
+    pieces = _settle([(piece, score) for piece, score in raw["vocab"] if piece != unknown])
+    # Special, control and byte tokens hold brackets, which are cut from what is between them: no text matches.
     lowest = min((score for _, score in pieces), default=0.0) - 10
-    fixed = [(token, lowest) for token in (*SPECIAL_TOKENS, *BYTE_TOKENS)]
-    return models.Unigram([*fixed, *pieces], unk_id=3, byte_fallback=True)
+    return make_model("unigram", [*((token, lowest) for token in fixed), *pieces])
+
+
+def _settle(pieces: list[tuple[str, float]]) -> list[tuple[str, float]]:
+    """The same pieces and scores for the same text, whatever order the library's hash tables had.
+
+    That order decides the order of the sums, so scores differ in the 15th digit: four decimals are kept, beyond what
+    a score means. It decides, too, which of the characters that lost their own score gets which step of a ladder that
+    begins at the lowest score and rises by 0.0001: the steps are dealt out anew, by code point.
+    """
+    characters = sorted((score, piece) for piece, score in pieces if len(piece) == 1)
+    num_steps = 1
+    while num_steps < len(characters) and characters[num_steps][0] - characters[num_steps - 1][0] < 1.5e-4:
+        num_steps += 1
+    ladder = characters[:num_steps]
+    dealt = zip(sorted(piece for _, piece in ladder), (score for score, _ in ladder), strict=True)
+    settled = {**dict(pieces), **dict(dealt)}
+    rounded = [(piece, round(score, 4)) for piece, score in settled.items()]
+    return sorted(rounded, key=lambda item: (-item[1], item[0]))
 
 
 def _train_words(
-    lines: Iterable[str], pre_tokenizer: pre_tokenizers.PreTokenizer, room: int, min_frequency: int
-) -> models.WordLevel:
+    lines: Iterable[str],
+    pre_tokenizer: pre_tokenizers.PreTokenizer,
+    room: int,
+    min_frequency: int,
+    fixed: Sequence[str],
+) -> Any:
     trainer = trainers.WordLevelTrainer(vocab_size=room, min_frequency=min_frequency, show_progress=False)
     raw = _train_raw(models.WordLevel(), trainer, lines, pre_tokenizer)
     words = sorted(raw["vocab"], key=raw["vocab"].__getitem__)
-    return models.WordLevel(_numbered(words), unk_token=SPECIAL_TOKENS[3])
-
-
-def _numbered(*groups: Iterable[str]) -> dict[str, int]:
-    tokens = [*SPECIAL_TOKENS, *(token for group in groups for token in group)]
-    return {token: i for i, token in enumerate(tokens)}
+    return make_model("word", [*fixed, *words])
 
 
 def _count_characters(lines: Iterable[str]) -> Counter[str]:

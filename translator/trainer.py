@@ -7,6 +7,7 @@ resumed run needs beside tensors is in `state`.
 
 import math
 import os
+import platform
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -19,17 +20,18 @@ from torch import Tensor, nn
 from translator import checkpoint
 from translator.batches import Batch, BatchStream
 from translator.errors import TranslatorError
+from translator.files import folder_size
+from translator.health import CHECK_EVERY, Health, Noted
 from translator.interruption import Interruption
 from translator.log import RunLog, Stopwatch
-from translator.loss import perplexity, token_loss
+from translator.loss import perplexity
 from translator.optim import FlatParameters, Optimizer, WeightAverage
-from translator.training_state import Outcome, Settings, State, Sums, duration, plan_steps, step_seed
+from translator.step import Step
+from translator.training_state import Outcome, Settings, State, Sums, duration, plan_steps
 
-CHECK_EVERY = 10  # steps between readings of the "not finite" flags from the device
 PROBE_STEPS = 20  # least steps after which a run limited by minutes fixes its number of steps
 PROBE_SHARE = 0.04  # of the minutes, spent before that
 MOST_WARMUP = 1000  # steps, where warm-up is a tenth of the run
-GROW_SCALE_AFTER = 2000  # good steps after which the float16 loss scale is doubled
 
 Metrics = Mapping[str, float]
 
@@ -51,9 +53,11 @@ class Trainer:
         validate: Callable[[Mapping[str, Tensor], int], Metrics] | None,
         publish: Callable[[Mapping[str, Tensor], int, Metrics], None],
         identity: Mapping[str, Any],
+        locate: Callable[[int], str] = "pair {}".format,
     ) -> None:
         """`validate` gets averaged weights and the step and returns metrics by tag; `publish` writes the weights that
-        `translate` uses; `identity` (fingerprints, versions) is stored in every checkpoint."""
+        `translate` uses; `identity` (fingerprints, versions) is stored in every checkpoint; `locate` says where in
+        the corpus a pair stands, by its number among the encoded ones."""
         self.model, self.stream = model, stream
         self.parameters, self.optimizer, self.average = parameters, optimizer, average
         self.settings, self.log, self.checkpoints = settings, log, checkpoints
@@ -66,37 +70,42 @@ class Trainer:
         )
         self._fix_warmup()
         self.watch = Stopwatch()
-        self.sums = self._fresh_sums()
-        self._flags: list[tuple[int, int, int, Tensor]] = []  # step, epoch, batch, whether the update was left out
+        self.sums = Sums.zeros(self.device)
+        self.step = Step(
+            model,
+            parameters,
+            seed=settings.seed,
+            label_smoothing=settings.label_smoothing,
+            pad_id=settings.pad_id,
+            say=log.line,
+            locate=locate,
+        )
+        self.health = Health(settings, stream, self.step, log, checkpoints)
         self.interruption = Interruption(
-            lambda name: log.line(f"{name}: the step ends, then a checkpoint is written ...")
+            lambda name: log.line(f"{name}: the step ends, then a checkpoint is written ..."),
+            stop_at=settings.stop_at,
         )
         self._norm = torch.zeros((), device=self.device)
         self._metrics: Metrics = {}
         self._metrics_step = -1
 
-    def train_step(self, batches: list[Batch]) -> None:
-        """One update from the micro-batches of a step; the loss is divided once, by all their target tokens."""
-        state, settings = self.state, self.settings
-        num_tokens = sum(batch.num_tgt_tokens for batch in batches)
-        for micro_batch, batch in enumerate(batches):
-            torch.manual_seed(step_seed(settings.seed, state.step, micro_batch))
-            batch = batch.to(self.device)
-            logits_BTV = self.model(batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT)
-            loss = token_loss(
-                logits_BTV, batch.labels_BT, label_smoothing=settings.label_smoothing, pad_id=settings.pad_id
-            )
-            (loss.sum * (state.loss_scale / num_tokens)).backward()  # type: ignore[no-untyped-call]
-            self.parameters.collect()
-            self.sums.values += torch.stack([loss.sum, loss.nll_sum, loss.num_correct]).detach().to(self.sums.values)
-            self.sums.tokens += batch.num_tgt_tokens
-            self.sums.real_cells += batch.num_src_tokens + batch.num_tgt_tokens
-            self.sums.cells += batch.src_BS.numel() + batch.labels_BT.numel()
+    def train_step(self, batches: list[Batch], place: Mapping[str, int]) -> bool:
+        """One update from the micro-batches of a step, which stand at that place of the stream.
+
+        The loss is divided once, by all their target tokens. Returns whether memory ran out, which changes what the
+        steps from here on do.
+        """
+        state = self.state
+        known = (state.most_cells, len(state.left_out))
+        sums = self.step.gradients(batches, state)
+        learnt = (state.most_cells, len(state.left_out))
+        self.sums.add(sums)
         rate = self._learning_rate()
         self._norm, skipped = self.optimizer.step(rate, divisor=state.loss_scale)
         self.average.after_step(state.step)
-        position = self.stream.state()
-        self._flags.append((state.step, position["epoch"], position["batch"], skipped))
+        result = torch.stack([skipped, (sums.values[0] / max(1, sums.tokens)).to(skipped)])
+        self.health.note(Noted(state.step, place["epoch"], place["batch"], rate, *learnt, result))
+        return known != learnt
 
     def _learning_rate(self) -> float:
         state = self.state
@@ -118,7 +127,8 @@ class Trainer:
         Weights are left untouched. Raises TranslatorError with what to change.
         """
         size = self.parameters.master.numel() * 4
-        need = (3 + self.average.num_buffers) * size * (self.settings.keep + 2) + size
+        each = (3 + self.average.num_buffers) * size
+        need = max(each, each * (self.settings.keep + 2) - folder_size(self.checkpoints)) + size
         free = shutil.disk_usage(self.checkpoints.parent).free if free_bytes is None else free_bytes
         if free < need:
             raise TranslatorError(
@@ -127,18 +137,14 @@ class Trainer:
             )
         started = time.monotonic()
         try:
-            batch = batch.to(self.device)
-            logits_BTV = self.model(batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT)
-            loss = token_loss(logits_BTV, batch.labels_BT, label_smoothing=0.0, pad_id=self.settings.pad_id)
-            loss.sum.backward()  # type: ignore[no-untyped-call]
-        except (torch.OutOfMemoryError, MemoryError) as error:
+            self.step.gradients([batch], self.state)
+        except MemoryError as error:
             rows, width = batch.labels_BT.shape[0], max(batch.src_BS.shape[1], batch.labels_BT.shape[1])
             raise TranslatorError(
                 f"The longest batch ({rows} rows of {width} tokens) does not fit into memory; "
                 "lower batch.tokens (and raise batch.accumulate) or corpus.filters.max_tokens."
             ) from error
-        self.parameters.collect()
-        self.parameters.grad.zero_()
+        self.parameters.clear_gradients()
         seconds = (time.monotonic() - started) * self.settings.accumulate
         text = f"Preflight: {free / 1e9:,.1f} GB free for checkpoints; the longest batch takes {seconds:.2g} s"
         if self.state.total_steps is not None:
@@ -167,7 +173,7 @@ class Trainer:
         self.model.train()
         self._save_run_state("running")
         with self.interruption:
-            if state.step == 0 and settings.validate_first and self._validate is not None:
+            if settings.validate_first and self._validate is not None and not (state.step or state.validation_seconds):
                 self.validate()
                 self.watch = Stopwatch()  # the budget of minutes begins with the first step
             outcome = self._limit_reached()
@@ -184,21 +190,22 @@ class Trainer:
             while outcome is None:
                 started = time.monotonic()
                 state.step += 1
-                self.train_step([next(self.stream) for _ in range(settings.accumulate)])
+                place = self.stream.state()
+                learnt = self.train_step([next(self.stream) for _ in range(settings.accumulate)], place)
                 seconds = time.monotonic() - started
                 self.sums.seconds += seconds
                 state.step_seconds += seconds
-                outcome = self._after_step()
+                outcome = self._after_step(save=learnt)
         return outcome
 
-    def _after_step(self) -> Outcome | None:
-        """Log, plan, validate and save where they are due; returns how the run ended, if it did."""
+    def _after_step(self, *, save: bool) -> Outcome | None:
+        """Log, plan, validate and save where they are due, or where told; returns how the run ended, if it did."""
         state, settings = self.state, self.settings
         outcome = self._limit_reached()
         # An interrupted run leaves no trace in the numbers: what is not due now is done when the run goes on.
         at_end = outcome is not None and outcome.state != "interrupted"
         if state.step % CHECK_EVERY == 0 or at_end:
-            self._read_flags(at_end=at_end)
+            self.health.read(state, at_end=at_end)
         if state.step % settings.log_every == 0 or at_end:
             self._log_training()
             if not at_end:
@@ -216,7 +223,7 @@ class Trainer:
         if self._can_plan() and settings.minutes is not None:
             self._plan(settings.minutes)
         outcome = outcome or self._interrupted()  # a signal during the validation
-        if state.step % settings.save_every == 0 or gained or outcome is not None:
+        if state.step % settings.save_every == 0 or gained or save or outcome is not None:
             self.save()
         self.log.progress(state.step, state.total_steps)
         return outcome
@@ -232,15 +239,14 @@ class Trainer:
         state, minutes = self.state, self.settings.minutes
         if state.total_steps is not None and state.step >= state.total_steps:
             return Outcome(0, f"all {state.total_steps} steps are done", "finished")
-        if minutes is not None and self.watch.seconds() >= minutes * 60:
+        if state.is_over(minutes, self.watch.seconds()):
             return Outcome(0, f"the {minutes:g} minutes are over at step {state.step}", "finished")
         return self._interrupted()
 
     def _interrupted(self) -> Outcome | None:
-        if self.interruption.signal is None:
+        if (reason := self.interruption.reason) is None:
             return None
-        name = self.interruption.signal.name
-        return Outcome(self.interruption.status, f"{name} at step {self.state.step}", "interrupted")
+        return Outcome(self.interruption.status, f"{reason} at step {self.state.step}", "interrupted")
 
     def _can_plan(self) -> bool:
         """Whether a run limited by minutes alone knows its speed well enough to fix its number of steps."""
@@ -256,10 +262,6 @@ class Trainer:
         self._fix_warmup()
         every = f"; validation every {state.validate_every:,} steps" if self._validate is not None else ""
         self.log.line(f"{state.total_steps:,} steps fit into {minutes:g} minutes{every}.")
-
-    def _fresh_sums(self) -> Sums:
-        dtype = torch.float32 if self.device.type == "mps" else torch.float64
-        return Sums(torch.zeros(3, dtype=dtype, device=self.device))
 
     def _log_training(self) -> None:
         sums, state = self.sums, self.state
@@ -285,7 +287,7 @@ class Trainer:
             f"{f'  {left} left' if left else ''}",
             {"loss": f"{loss:.3f}", "tok/s": f"{speed:,.0f}", "lr": f"{rate:.1e}"},
         )
-        self.sums = self._fresh_sums()
+        self.sums = Sums.zeros(self.device)
 
     def _time_left(self) -> str:
         state = self.state
@@ -303,6 +305,7 @@ class Trainer:
         metrics = self._validate(self.parameters.named(self.average.weights()), state.step)
         seconds = time.monotonic() - started
         state.validation_seconds = state.validation_seconds or seconds
+        state.last_validation_seconds = seconds if state.step > 0 else 0.0
         self._metrics = {tag: value for tag, value in metrics.items() if math.isfinite(value)}
         self._metrics_step = state.step
         self.log.scalars(state.step, self.watch.seconds(), self._metrics)
@@ -337,9 +340,9 @@ class Trainer:
         state = self.state
         averaged = self.average.weights()
         if not (checkpoint.all_finite(self.parameters.master) and checkpoint.all_finite(averaged)):
-            raise TranslatorError(self._bad_weights())
+            raise TranslatorError(self.health.bad_weights(state))
         state.seconds = self.watch.seconds()
-        state.flags = [(*position, float(flag)) for *position, flag in self._flags]  # type: ignore[misc]
+        self.health.store(state)
         best_step = int(state.best["step"]) if state.best else None
         tensors = {
             "model": self.parameters.named(self.parameters.master),
@@ -378,7 +381,7 @@ class Trainer:
                 self.parameters.fill(flat, parts[part])
                 buffers[part.removeprefix("average.")] = flat
         self.average.load_state(buffers)
-        fields = {name: saved[name] for name in vars(State()) if name != "step"}
+        fields = {name: saved[name] for name in vars(State()) if name != "step" and name in saved}
         self.state = State(step=loaded.step, **fields)
         if saved["minutes"] != self.settings.minutes or self.settings.total_steps is not None:
             self.state.total_steps = self.settings.total_steps
@@ -391,9 +394,11 @@ class Trainer:
             self.state.best, self.state.validations_without_gain = None, 0
             self.log.line(f"The best weights are searched for anew, by {self.settings.stop_on}.")
         sums = dict(saved["sums"])
-        self.sums = Sums(self._fresh_sums().values.copy_(torch.tensor(sums.pop("values"), dtype=torch.float64)), **sums)
-        self._flags = [(step, epoch, batch, torch.tensor(flag)) for step, epoch, batch, flag in self.state.flags]
+        values = Sums.zeros(self.device).values.copy_(torch.tensor(sums.pop("values"), dtype=torch.float64))
+        self.sums = Sums(values, **sums)
+        self.health.restore(self.state, self.device)
         self._metrics = saved["metrics"]
+        self.watch = Stopwatch(self.state.seconds)
 
     def _save_run_state(self, name: str) -> None:
         state = self.state
@@ -402,45 +407,10 @@ class Trainer:
             {
                 "state": name,
                 "pid": os.getpid(),
+                "host": platform.node(),
                 "step": state.step,
                 "total_steps": state.total_steps,
                 "best": best,
                 "seconds": round(self.watch.seconds(), 1),
             }
-        )
-
-    def _read_flags(self, *, at_end: bool) -> None:
-        """Read which of the last steps were left out; adapt the loss scale; stop after too many in a row."""
-        state, flags = self.state, self._flags
-        self._flags = []
-        values = torch.stack([flag.to(self.device) for *_, flag in flags]).tolist() if flags else []
-        scaled = self.settings.loss_scale != 1.0 and state.loss_scale > 1.0
-        for (step, epoch, batch, _), skipped in zip(flags, values, strict=True):
-            if not skipped:
-                state.bad_steps = 0
-                state.good_steps += 1
-                continue
-            state.good_steps = 0
-            if not scaled:  # with a loss scale an overflow is expected now and then; a smaller scale is the answer
-                state.bad_steps += 1
-                self.log.line(
-                    f"step {step:,} (epoch {epoch}, batch {batch}): the loss or a gradient is not finite; "
-                    "the step was left out"
-                )
-        if self.settings.loss_scale != 1.0 and any(values):
-            state.loss_scale = max(1.0, state.loss_scale / 2)
-        elif self.settings.loss_scale != 1.0 and state.good_steps >= GROW_SCALE_AFTER:
-            state.loss_scale, state.good_steps = state.loss_scale * 2, 0
-        most = min(self.settings.max_bad_steps, state.step) if at_end else self.settings.max_bad_steps
-        if state.bad_steps >= most:
-            raise TranslatorError(self._bad_weights())
-
-    def _bad_weights(self) -> str:
-        position = self.stream.state()
-        newest = checkpoint.list_checkpoints(self.checkpoints)
-        good = f"The last good checkpoint is {newest[-1]}" if newest else "No checkpoint was written yet"
-        return (
-            f"The loss, a gradient or a weight is not finite at step {self.state.step} (epoch {position['epoch']}, "
-            f"batch {position['batch']}); training stopped. {good}; lower optim.learning_rate, or use "
-            "device.precision=float32, and resume."
         )

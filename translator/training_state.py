@@ -4,7 +4,9 @@ import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, Self
 
+import torch
 from torch import Tensor
 
 
@@ -30,6 +32,7 @@ class Settings:
     validate_first: bool
     pad_id: int = 0
     loss_scale: float = 1.0  # the first one; other than 1 only in float16
+    stop_at: float | None = None  # when this job ends, by time.monotonic()
 
 
 @dataclass
@@ -51,6 +54,20 @@ class Sums:
     real_cells: int = 0
     seconds: float = 0.0
 
+    @classmethod
+    def zeros(cls, device: torch.device) -> Self:
+        """No tokens yet."""
+        dtype = torch.float32 if device.type == "mps" else torch.float64
+        return cls(torch.zeros(3, dtype=dtype, device=device))
+
+    def add(self, other: Self) -> None:
+        """Count what another one has counted."""
+        self.values += other.values
+        self.tokens += other.tokens
+        self.cells += other.cells
+        self.real_cells += other.real_cells
+        self.seconds += other.seconds
+
 
 @dataclass
 class State:
@@ -68,13 +85,28 @@ class State:
     good_steps: int = 0
     loss_scale: float = 1.0
     validation_seconds: float = 0.0  # of the first one
+    last_validation_seconds: float = 0.0  # of the newest one after step 0, where a model writes up to the length cap
     validation_due: bool = False  # it fell on a step that a signal ended
-    flags: list[tuple[int, int, int, float]] = field(default_factory=list)  # step, epoch, batch, left out
+    unread: list[list[Any]] = field(default_factory=list)  # of `health.Noted`: steps whose result nobody has read yet
+    loss_mean: float = 0.0  # of the last steps, for `health.Spikes`
+    loss_variance: float = 0.0
+    losses_seen: int = 0
+    in_spike: bool = False
+    # What running out of memory has taught (`step`): micro-batches with more cells are done in parts, pairs that do
+    # not fit even alone (by number in the encoded corpus) are left out.
+    most_cells: int | None = None
+    left_out: list[int] = field(default_factory=list)
+
+    def is_over(self, minutes: float | None, seconds: float) -> bool:
+        """Whether after `seconds` of training no more than the last validation fits into the budget of minutes."""
+        return minutes is not None and seconds + self.last_validation_seconds >= minutes * 60
 
 
-def step_seed(seed: int, step: int, micro_batch: int) -> int:
-    """A seed for the random numbers of one micro-batch, well mixed so that neighbours share nothing."""
-    digest = hashlib.blake2b(f"{seed}/{step}/{micro_batch}".encode(), digest_size=8).digest()
+def step_seed(seed: int, step: int, micro_batch: int, part: int = 0) -> int:
+    """A seed for the random numbers of one micro-batch, or of a part of it, well mixed so that neighbours share
+    nothing. The first part has the seed of the whole."""
+    name = f"{seed}/{step}/{micro_batch}" + (f"/{part}" if part else "")
+    digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 1
 
 

@@ -15,12 +15,13 @@ from typing import TypedDict, Unpack
 import torch
 from pydantic import ValidationError
 
-from translator.config import DecodeConfig
+from translator.config import Choices, DecodeConfig
 from translator.decode import max_positions, score_ids, search_ids
 from translator.device import choose_device
 from translator.errors import ConfigError, TranslatorError
 from translator.lines import read_available, split_sentences
 from translator.model import Transformer
+from translator.prefix import prefix_ids
 from translator.search import Hypothesis
 from translator.tokenizer import Tokenizer
 from translator.weights import find_folder, load_weights
@@ -85,7 +86,8 @@ class Score:
 class Translator:
     """A model with its tokenizers and decoding settings.
 
-    `longest_source` is the number of tokens of the longest source that the model was trained on.
+    `longest_source` is the number of tokens of the longest source that the model was trained on. `choices` are the
+    target languages and domain tags that can be asked for; by default `target_language` is the only one.
     """
 
     def __init__(
@@ -97,12 +99,14 @@ class Translator:
         decode: DecodeConfig | None = None,
         longest_source: int | None = None,
         target_language: str = "",
+        choices: Choices | None = None,
     ) -> None:
         self.model = model
         self.src_tokenizer, self.tgt_tokenizer = src_tokenizer, tgt_tokenizer
         self.decode = DecodeConfig() if decode is None else decode
         self.longest_source = longest_source
         self.target_language = target_language
+        self.choices = Choices.of([(target_language, None)]) if choices is None else choices
 
     @staticmethod
     def load(name_or_path: str | Path, *, device: str = "auto", home: Path | None = None) -> "Translator":
@@ -115,13 +119,15 @@ class Translator:
             ConfigError: the stored configuration cannot be read, or the device is not there.
         """
         loaded = load_weights(find_folder(name_or_path, home))
+        choices = loaded.config.corpus.choices
         return Translator(
             loaded.model.to(choose_device(device).torch_device).eval(),
             loaded.src_tokenizer,
             loaded.tgt_tokenizer,
             decode=loaded.config.decode,
             longest_source=loaded.longest_source,
-            target_language=loaded.config.corpus.target_language,
+            target_language=choices.languages[0] if len(choices.languages) == 1 else "",
+            choices=choices,
         )
 
     @property
@@ -129,28 +135,40 @@ class Translator:
         """Where the model is."""
         return next(self.model.parameters()).device
 
+    def prefix(self, target_language: str | None = None, tag: str | None = None) -> tuple[int, ...]:
+        """Token ids before each source: none for a model of one direction without tags.
+
+        Raises:
+            ConfigError: a choice is unknown, or there are several and none was made.
+        """
+        return prefix_ids(self.src_tokenizer, *self.choices.choose(target_language, tag))
+
     # ------------------------------------------------------------------ translating
 
     def translate(
         self,
         lines: Sequence[str],
         *,
+        target_language: str | None = None,
+        tag: str | None = None,
         num_best: int = 1,
         warn: Callable[[str], None] = logger.warning,
         **options: Unpack[DecodeOptions],
     ) -> list[Translation]:
         """Translate each line, a blank one into a blank one; `options` replace settings of `decode`.
 
+        `target_language` and `tag` (the domain) are needed where the model has several.
+
         `warn` is told in a sentence each about lines that were cut, ended by the length limit, are longer
         than any that the model was trained on, hold nothing that the vocabulary knows, or came out much shorter
         than their source or with fewer sentences.
 
         Raises:
-            ConfigError: an option has an impossible value.
+            ConfigError: an option has an impossible value, or a choice is unknown or missing.
         """
         if isinstance(lines, str):
             raise TypeError("translate takes a list of lines, not one string")
-        window = _Window(self, self._settings(num_best, options), num_best, warn)
+        window = _Window(self, self._settings(num_best, options), num_best, self.prefix(target_language, tag), warn)
         translations = window.translate(lines)
         window.summarise()
         return translations
@@ -159,6 +177,8 @@ class Translator:
         self,
         lines: Iterable[str],
         *,
+        target_language: str | None = None,
+        tag: str | None = None,
         num_best: int = 1,
         read_ahead: int = 256,
         warn: Callable[[str], None] = logger.warning,
@@ -170,11 +190,11 @@ class Translator:
         on that: the translations are the same. At most twice `read_ahead` lines are in memory.
 
         Raises:
-            ConfigError: an option has an impossible value.
+            ConfigError: an option has an impossible value, or a choice is unknown or missing.
         """
         if read_ahead < 1:
             raise ConfigError(f"read_ahead is {read_ahead}; at least 1 line must be read.")
-        window = _Window(self, self._settings(num_best, options), num_best, warn)
+        window = _Window(self, self._settings(num_best, options), num_best, self.prefix(target_language, tag), warn)
         return self._stream(window, read_available(lines, read_ahead))
 
     @staticmethod
@@ -206,17 +226,26 @@ class Translator:
 
     # ------------------------------------------------------------------ scoring
 
-    def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Score]:
+    def score(
+        self,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        *,
+        target_language: str | None = None,
+        tag: str | None = None,
+    ) -> list[Score]:
         """The log-probability of each target, given its source, token by token (teacher-forced, float32).
 
         Raises:
+            ConfigError: a choice is unknown or missing.
             TranslatorError: unequal numbers of lines, or a line beyond the model's learned positions.
         """
         if len(sources) != len(targets):
             raise TranslatorError(
                 f"{len(sources)} source lines cannot be scored with {len(targets)} target lines; give as many of each."
             )
-        src_ids = self.src_tokenizer.encode_batch([_clean(line) for line in sources])
+        prefix = self.prefix(target_language, tag)
+        src_ids = [[*prefix, *ids] for ids in self.src_tokenizer.encode_batch([_clean(line) for line in sources])]
         tgt_ids = self.tgt_tokenizer.encode_batch([_clean(line) for line in targets])
         if (most := max_positions(self.model)) is not None:
             for number, ids in enumerate(zip(src_ids, tgt_ids, strict=True), start=1):
@@ -240,9 +269,15 @@ class _Window:
     """Translates groups of lines with the same settings, and keeps what must be said about them."""
 
     def __init__(
-        self, translator: Translator, settings: DecodeConfig, num_best: int, warn: Callable[[str], None]
+        self,
+        translator: Translator,
+        settings: DecodeConfig,
+        num_best: int,
+        prefix: tuple[int, ...],
+        warn: Callable[[str], None],
     ) -> None:
         self._translator, self._settings, self._num_best, self._warn = translator, settings, num_best, warn
+        self._prefix = prefix
         self._num_lines = 0
         self._cut_short: list[int] = []  # line numbers
         self._much_shorter: list[int] = []
@@ -261,7 +296,9 @@ class _Window:
         ids = [self._cut(number, one) for number, one in zip(numbers, ids, strict=True)]
         self._num_lines += len(sources)
         full = [row for row, one in enumerate(ids) if one]
-        found = search_ids(translator.model, [ids[row] for row in full], self._settings, self._num_best)
+        inputs = [[*self._prefix, *ids[row]] for row in full]
+        blocked = list(translator.tgt_tokenizer.control_ids.values())
+        found = search_ids(translator.model, inputs, self._settings, self._num_best, blocked)
         hypotheses = dict(zip(full, found, strict=True))
         sentences: list[list[Alternative]] = []
         for row, number in enumerate(numbers):
@@ -291,8 +328,8 @@ class _Window:
     def _cut(self, number: int, ids: list[int]) -> list[int]:
         limit, key = self._settings.max_source_tokens, "decode.max_source_tokens"
         most = max_positions(self._translator.model)
-        if most is not None and most - 1 < limit:
-            limit, key = most - 1, "model.max_positions less one"
+        if most is not None and most - 1 - len(self._prefix) < limit:
+            limit, key = most - 1 - len(self._prefix), f"model.max_positions less {1 + len(self._prefix)}"
         if len(ids) > limit:
             self._warn(
                 f"Line {number} has {len(ids)} tokens, more than the limit of {limit} ({key}); "

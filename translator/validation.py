@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from translator.encode import Encoded
+from translator.batches import EncodedPairs
 from translator.evaluate import Evaluation, evaluate_set
 from translator.log import RunLog
 from translator.pictures import attention_picture, image_of
@@ -23,11 +23,13 @@ MAX_PICTURE_TOKENS = 60  # a picture of a longer sentence cannot be read
 
 @dataclass(frozen=True)
 class ValidationSet:
-    """One named set: its text, its token ids, and how many rows of the file held no pair."""
+    """One named set: its text, its token ids, how many rows of the file held no pair, and what is asked for."""
 
     dataset: "Dataset"
-    encoded: Encoded
+    encoded: EncodedPairs
     num_left_out: int = 0
+    target_language: str | None = None
+    tag: str | None = None
 
 
 class Validator:
@@ -66,14 +68,16 @@ class Validator:
                 num_left_out=part.num_left_out,
                 label_smoothing=self.label_smoothing,
                 batch_tokens=self.batch_tokens,
+                target_language=part.target_language,
+                tag=part.tag,
             )
-            prefix = "valid" if number == 0 else f"valid/{name}"
-            metrics |= {f"{prefix}/{metric}": value for metric, value in result.metrics.items()}
-            self._show(name, prefix, step, part.dataset, result, with_picture=number == 0)
+            group = "valid" if number == 0 else f"valid/{name}"
+            metrics |= {f"{group}/{metric}": value for metric, value in result.metrics.items()}
+            self._show(name, group, step, part, result, with_picture=number == 0)
         return metrics
 
     def _show(
-        self, name: str, prefix: str, step: int, dataset: "Dataset", result: Evaluation, *, with_picture: bool
+        self, name: str, group: str, step: int, part: ValidationSet, result: Evaluation, *, with_picture: bool
     ) -> None:
         text = "".join(f"{line}\n" for line in result.hypotheses)
         self.log.save_text(f"hypotheses/{name}.step-{step:08d}.txt", text)
@@ -82,23 +86,25 @@ class Validator:
             if kind not in self._said:
                 self._said.add(kind)
                 self.log.line(f"{name}: {note}")
-                self.log.text(step, f"{prefix}/notes", note)
-        shown = dataset[: self.num_samples]
+                self.log.text(step, f"{group}/notes", note)
+        shown = part.dataset[: self.num_samples]
         samples = list(zip(shown["source"], shown["target"], result.hypotheses, strict=False))
         if samples:
             rows = [("source", "reference", "hypothesis"), ("---", "---", "---"), *samples]
             table = "\n".join(f"| {_cell(s)} | {_cell(t)} | {_cell(h)} |" for s, t, h in rows)
-            self.log.text(step, f"{prefix}/samples", table)
+            self.log.text(step, f"{group}/samples", table)
         if with_picture and samples:
-            self._draw(step, dataset)
+            self._draw(step, part)
 
-    def _draw(self, step: int, dataset: "Dataset") -> None:
+    def _draw(self, step: int, part: ValidationSet) -> None:
         """Cross-attention of the last layer, heads averaged, from the first short pairs to their references."""
         src_tokenizer, tgt_tokenizer = self.translator.src_tokenizer, self.translator.tgt_tokenizer
         device = next(self.translator.model.parameters()).device
+        prefix = self.translator.prefix(part.target_language, part.tag)
         number = 0
-        for row in dataset.select(range(min(20, len(dataset)))):
-            source, target = src_tokenizer.encode(row["source"]), tgt_tokenizer.encode(row["target"])
+        for row in part.dataset.select(range(min(20, len(part.dataset)))):
+            source = [*prefix, *src_tokenizer.encode(row["source"])]
+            target = tgt_tokenizer.encode(row["target"])
             if not (1 < len(source) <= MAX_PICTURE_TOKENS and 1 < len(target) <= MAX_PICTURE_TOKENS):
                 continue
             number += 1

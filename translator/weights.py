@@ -7,18 +7,25 @@
 Nothing in it can run code, and nothing is used before all of it has been found to belong together.
 """
 
+import hashlib
+import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from torch import Tensor
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from translator.checkpoint import FORMAT_VERSION, all_finite, load_tensors, save_tensors
 from translator.config import Config, load_config
 from translator.errors import CheckpointError
+from translator.files import check_inside, room_for
+from translator.memory import Sizes
 from translator.model import Transformer
 from translator.tokenizer import Tokenizer
 
@@ -33,6 +40,7 @@ METADATA = (
     "src_vocab_size",
     "tgt_vocab_size",
 )
+CONTENT = "sha256"  # of the tensors and of the metadata above, in the metadata; absent in files of version 0.1
 
 
 @dataclass(frozen=True)
@@ -77,6 +85,7 @@ def load_tokenizers(folder: Path) -> tuple[Tokenizer, Tokenizer]:
             raise CheckpointError(
                 f"{folder} holds neither tokenizer.json nor {file.name}; copy the whole folder again."
             )
+        check_inside(file, folder, CheckpointError)
         _refuse_binary(file)
     tokenizers = [Tokenizer.load(file) for file in files]
     return tokenizers[0], tokenizers[-1]
@@ -102,7 +111,19 @@ def save_weights(
         tgt_tokenizer.vocab_size,
     )
     metadata = {key: str(value) for key, value in zip(METADATA, values, strict=True)}
-    save_tensors(folder / WEIGHTS, {name: tensor.float() for name, tensor in weights.items()}, metadata)
+    tensors = {name: tensor.detach().float().cpu().contiguous() for name, tensor in weights.items()}
+    metadata[CONTENT] = _digest(metadata, tensors)
+    with room_for(folder / WEIGHTS, sum(tensor.nbytes for tensor in tensors.values())):
+        save_tensors(folder / WEIGHTS, tensors, metadata)
+
+
+def _digest(metadata: Mapping[str, str], tensors: Mapping[str, Tensor]) -> str:
+    """SHA-256 of everything in a weights file, whatever the order in which it stands there."""
+    digest = hashlib.sha256(json.dumps([metadata[key] for key in METADATA]).encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
+        digest.update(tensor.contiguous().flatten().view(torch.uint8).numpy().data)
+    return digest.hexdigest()
 
 
 def load_weights(folder: Path) -> LoadedWeights:
@@ -117,14 +138,15 @@ def load_weights(folder: Path) -> LoadedWeights:
             raise CheckpointError(
                 f"{folder} holds no {name}: it is not a whole weights folder; copy it again or train first."
             )
+        check_inside(folder / name, folder, CheckpointError)
     _refuse_binary(folder / "config.yaml")
     config = load_config(folder / "config.yaml")
     src_tokenizer, tgt_tokenizer = load_tokenizers(folder)
-    weights = load_tensors(folder / WEIGHTS)
-    metadata = _read_metadata(folder / WEIGHTS)
+    weights, metadata = read_weights(folder / WEIGHTS)
     _check_tokenizers(folder, metadata, src_tokenizer, tgt_tokenizer)
+    _check_size(folder, config, src_tokenizer.vocab_size, tgt_tokenizer.vocab_size)
     try:
-        with torch.device("meta"):  # the tensors come from the file: none are drawn
+        with torch.device("meta"), _Undrawn():  # the tensors come from the file
             model = Transformer(
                 src_tokenizer.vocab_size,
                 tgt_tokenizer.vocab_size,
@@ -139,6 +161,32 @@ def load_weights(folder: Path) -> LoadedWeights:
     model.load_state_dict(copies, assign=True)
     longest = int(metadata["longest_source"])
     return LoadedWeights(model, src_tokenizer, tgt_tokenizer, config, int(metadata["step"]), longest)
+
+
+def read_weights(file: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Tensors and metadata of a weights file. Raises CheckpointError when its content is not what was written."""
+    tensors, metadata = load_tensors(file), _read_metadata(file)
+    if metadata.get(CONTENT, "") not in ("", _digest(metadata, tensors)):
+        raise CheckpointError(f"{file} is damaged (its checksum differs); copy it again or use another checkpoint.")
+    for name, tensor in tensors.items():
+        if not all_finite(tensor):
+            raise CheckpointError(f"{file} is damaged: {name} holds values that are not numbers.")
+    return tensors, metadata
+
+
+class _Undrawn(TorchFunctionMode):
+    """Draws no first weights: on the device "meta" that would load torch's compiler, as long as torch itself takes."""
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        named = kwargs or {}
+        if function in _DRAWS:
+            return args[0] if args else named["tensor"]
+        return function(*args, **named)
+
+
+_DRAWS = (nn.init.normal_, nn.init.uniform_, torch.Tensor.normal_, torch.Tensor.uniform_)
 
 
 def find_folder(name_or_path: str | Path, home: Path | None = None) -> Path:
@@ -177,7 +225,7 @@ def _read_metadata(file: Path) -> dict[str, str]:
     except (SafetensorError, OSError) as error:
         raise CheckpointError(f"{file} is not a safe checkpoint (safetensors): {error}.") from error
     missing = [key for key in METADATA if key not in metadata]
-    missing += [key for key in ("step", "longest_source") if not metadata.get(key, "0").isdecimal()]
+    missing += [key for key in ("step", "longest_source") if not re.fullmatch("[0-9]{1,15}", metadata.get(key, "0"))]
     if missing:
         raise CheckpointError(f"{file} was not published by this program: its metadata lacks {', '.join(missing)}.")
     if metadata["format_version"] != str(FORMAT_VERSION):
@@ -202,6 +250,17 @@ def _check_tokenizers(
             )
 
 
+def _check_size(folder: Path, config: Config, src_vocab_size: int, tgt_vocab_size: int) -> None:
+    """Refuse settings of a larger model than the file can hold, before anything of their size is made."""
+    sizes = Sizes.of(config.model.model_dump(), src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)
+    num_parameters, num_bytes = sizes.num_parameters(), (folder / WEIGHTS).stat().st_size
+    if num_parameters > num_bytes:
+        raise CheckpointError(
+            f"{folder / 'config.yaml'} describes a model of {num_parameters:,} parameters, but {WEIGHTS} beside it is "
+            f"only {num_bytes:,} bytes long; copy the whole folder again."
+        )
+
+
 def _check_tensors(file: Path, found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
     problems = [f"{name} is missing" for name in expected if name not in found]
     problems += [f"{name} is unknown" for name in found if name not in expected]
@@ -216,5 +275,5 @@ def _check_tensors(file: Path, found: Mapping[str, Tensor], expected: Mapping[st
             f"{file} does not fit config.yaml beside it: {'; '.join(problems[:2])}{more}; copy the whole folder again."
         )
     for name, tensor in found.items():
-        if not all_finite(tensor):
-            raise CheckpointError(f"{file} is damaged: {name} holds values that are not numbers.")
+        if tensor.dtype not in (torch.float32, torch.float16, torch.bfloat16):
+            raise CheckpointError(f"{file}: {name} holds {tensor.dtype}, not floating-point weights of 16 or 32 bits.")

@@ -1,5 +1,6 @@
 """Runs that do not go on: with other settings, tokenizers or text than they began with."""
 
+import hashlib
 import json
 import re
 import shutil
@@ -25,7 +26,8 @@ def copy(trained: Path, tmp_path: Path) -> Path:
     """A copy that a test may change; its stored configuration names the corpus in the copy."""
     folder = shutil.copytree(trained, tmp_path / "copy")
     stored = folder / "weights" / "small" / "config.yaml"
-    stored.write_text(stored.read_text(encoding="utf-8").replace(str(trained), str(folder)), encoding="utf-8")
+    _, _, text = stored.read_text(encoding="utf-8").partition("\n")  # without the line that holds its checksum
+    stored.write_text(text.replace(str(trained), str(folder)), encoding="utf-8")
     return folder
 
 
@@ -88,14 +90,54 @@ def test_tokenizers_of_another_model_are_refused(copy: Path, spoil: Callable[[Pa
 
 
 @pytest.mark.parametrize("name", ["train", "valid"])
-def test_a_changed_corpus_is_refused(copy: Path, name: str) -> None:
+def test_a_changed_corpus_is_refused_and_accepted_when_asked(copy: Path, name: str) -> None:
     write_pairs(copy, name, [*PAIRS[1:], ("Anna sees.", "Anna vede.")])
     before = snapshot(copy)
+    said = (
+        f"{name} has {len(PAIRS)} pairs as before, but not the same ones" if name == "train" else "valid had 11 pairs"
+    )
     for begin in (["resume", "small"], ["train", "small.yaml"]):
         output = command(copy, *begin, "train.steps=8")
         assert output.status == 2
-        assert "corpus has changed" in output.message
+        assert "The corpus has changed since" in output.message
+        assert said in output.message
+        assert f"(in {copy}/{name}.en and {copy}/{name}.it)" in output.message
         assert snapshot(copy) == before
+    (last,) = (copy / "weights" / "small" / "checkpoints").glob("step-*5")
+    position = json.loads((last / "state.json").read_text(encoding="utf-8"))["stream"]
+    output = command(copy, "resume", "small", "train.steps=6", "--accept-new-corpus")
+    assert output.status == 0, output.err
+    assert f"New corpus accepted: {said}" in output.err
+    stored = json.loads((last / "state.json").read_text(encoding="utf-8"))["stream"]
+    assert stored == {"epoch": position["epoch"] + 1, "batch": 0}  # written at once, at the step where it was left
+    assert command(copy, "resume", "small", "train.steps=8").status == 0  # and known from then on
+    assert state(copy)["step"] == 8
+
+
+def test_another_version_is_announced_and_a_strange_checkpoint_refused(copy: Path) -> None:
+    (last,) = (copy / "weights" / "small" / "checkpoints").glob("step-*5")
+    file = last / "state.json"
+    content = json.loads(file.read_text(encoding="utf-8"))
+
+    def rewrite(**changes: object) -> None:
+        text = json.dumps({**content, **changes})
+        file.write_text(text, encoding="utf-8")
+        sums = json.loads((last / "checksums.json").read_text(encoding="utf-8"))
+        sums["state.json"] = {"sha256": hashlib.sha256(text.encode()).hexdigest(), "bytes": len(text.encode())}
+        (last / "checksums.json").write_text(json.dumps(sums), encoding="utf-8")
+
+    rewrite(format_version=0)
+    refused = command(copy, "resume", "small", "train.steps=8")
+    assert (refused.status, "has checkpoint format 0" in refused.message) == (2, True)
+    strange: list[dict[str, object]] = [{"stream": {"epoch": -1}}, {"stream": None}, {"sums": []}, {"tokenizers": [1]}]
+    for changes in strange:
+        rewrite(**changes)
+        refused = command(copy, "resume", "small", "train.steps=8")
+        assert (refused.status, "does not hold what this program stores" in refused.message) == (2, True), refused.err
+    rewrite(torch="1.0", contents=None)
+    output = command(copy, "resume", "small", "train.steps=6")
+    assert output.status == 0, output.err
+    assert "torch was 1.0, is 2." in output.err
 
 
 def test_a_moved_corpus_is_accepted(copy: Path) -> None:

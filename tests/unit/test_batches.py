@@ -32,6 +32,9 @@ class Pairs:
         src_len, tgt_len = self.lengths(epoch)
         return np.full(src_len[i] - 1, 10 + i, np.uint16), np.full(tgt_len[i] - 1, 1000 + i, np.uint16)
 
+    def numbers(self, positions: IntArray, epoch: int) -> IntArray:
+        return positions
+
 
 def some_pairs(num_pairs: int = 500, **settings: Any) -> Pairs:
     random = np.random.default_rng(0)
@@ -182,3 +185,35 @@ def test_the_longest_batch_has_the_most_cells() -> None:
     longest = stream.longest_batch()
     cells = [batch.src_BS.numel() + batch.labels_BT.numel() for batch in islice(stream, stream.num_batches(0))]
     assert longest.src_BS.numel() + longest.labels_BT.numel() == max(cells)
+
+
+def test_the_largest_shapes_hold_the_worst_of_every_kind() -> None:
+    stream = BatchStream(some_pairs(), budget=300, seed=1)
+    shapes = stream.largest_shapes()
+    every = {
+        (batch.src_BS.shape[0], batch.src_BS.shape[1], batch.labels_BT.shape[1])
+        for batch in islice(BatchStream(some_pairs(), budget=300, seed=1), stream.num_batches(0))
+    }
+    assert shapes <= every
+    for cost in (lambda r, s, t: r * s, lambda r, s, t: r * t, lambda r, s, t: r * t * t, lambda r, s, t: max(s, t)):
+        assert max(cost(*shape) for shape in shapes) == max(cost(*shape) for shape in every)
+
+
+def test_rows_of_a_batch_lose_the_padding_that_they_share() -> None:
+    batch = collate([(np.arange(3, 3 + n), np.arange(3, 3 + m)) for n, m in ((2, 9), (7, 1), (4, 5))], [5, 6, 7])
+    part = batch.rows([2, 0], pad_id=PAD)
+    pairs = [(np.arange(3, 7), np.arange(3, 8)), (np.arange(3, 5), np.arange(3, 12))]
+    assert same(part, collate(pairs, [7, 5]))
+    assert (batch.num_cells, part.num_cells) == (3 * 10, 2 * 10)
+
+
+def test_another_stream_begins_at_any_place_and_leaves_this_one_alone() -> None:
+    stream = BatchStream(some_pairs(grows=True), budget=300, seed=1)
+    number = stream.num_batches(0)
+    batches, places = [], []
+    for _ in range(number + 3):
+        places.append(stream.state())
+        batches.append(next(stream))
+    for i in (0, 5, number - 1, number, number + 2):  # also where an epoch ends
+        assert same(next(stream.at(**places[i])), batches[i])
+    assert stream.state() == {"epoch": 1, "batch": 3}

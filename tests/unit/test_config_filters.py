@@ -32,6 +32,17 @@ def test_the_keys_of_a_preset_are_not_what_the_user_wrote(write_config: Write) -
     assert [sentence for sentence in said if "drop_overlap" in sentence]
 
 
+def test_a_preset_of_one_corpus_replaces_what_presets_set(write_config: Write) -> None:
+    common = ["corpus.filters.preset=web", "corpus.filters.max_tokens=50"]
+    own = ["corpus.train.0.filters.preset=basic", "corpus.train.0.filters.drop_mojibake=false"]
+    config = load_config(write_config(), common + own)
+    filters = config.corpus.filters_of(config.corpus.train[0])
+    assert (filters.max_character_ratio, filters.max_digits, filters.drop_mojibake) == (9, None, False)
+    assert (filters.drop_invisible, filters.max_tokens) == (True, 50)
+    again = load_config(write_config(dump_config(config)))
+    assert again.corpus.filters_of(again.corpus.train[0]) == filters
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

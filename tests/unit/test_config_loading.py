@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from translator.config import Files, load_config
+from translator.config import Files, TrainingCorpus, load_config
 from translator.errors import ConfigError
 
 WriteConfig = Callable[..., Path]
@@ -25,7 +25,7 @@ def test_six_lines_make_a_run(write_config: WriteConfig, tmp_path: Path) -> None
     config = load_config(write_config())
     assert config.name == "my"
     assert config.corpus.target_language == "no"
-    assert config.corpus.train == [Files(source=tmp_path / "a.en", target=tmp_path / "a.no")]
+    assert config.corpus.train == [TrainingCorpus(source=tmp_path / "a.en", target=tmp_path / "a.no")]
     assert config.corpus.valid is None
     assert config.train.steps == 10_000
 
@@ -86,7 +86,7 @@ optim: {learning_rate: fast, betas: [0.9, 2]}
         "my.yaml:16: traning.max_steps: unknown key; did you mean train.steps?",
         "override `train.step=3`: train.step: unknown key; did you mean train.steps?",
         "override `tokenizer.shared=no`: tokenizer.shared: `no` is not allowed; allowed: true or false",
-        f"my.yaml:10: model.d_ff: `12` is not allowed; {whole_number}",
+        f"my.yaml:10: model.d_ff: `12` is not allowed; {whole_number} and up to 131072",
         "my.yaml:19: optim.learning_rate: `fast` is not allowed; allowed: a number above 0",
         f"override `train.steps=0`: train.steps: 0 is not allowed; {whole_number}, or null",
         "my.yaml:9: model.num_heads: 7 does not divide d_model: 256",
@@ -139,7 +139,7 @@ def test_a_file_that_is_no_config_is_told_in_one_sentence(
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     assert errors_of(tmp_path / "none.yaml") == [f"{tmp_path / 'none.yaml'}: no such config file"]
-    assert errors_of(tmp_path) == [f"{tmp_path}: cannot be read: Is a directory"]
+    assert errors_of(tmp_path) == [f"{tmp_path}: a folder, a pipe or a device; a config is a file"]
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_paths_are_relative_to_where_they_were_written(tmp_path: Path, monkeypat
     monkeypatch.setenv("HOME", "/home/somebody")
     overrides = ["corpus.train.target=a.no", "corpus.test={talks: ~/t.tsv, hub_set: {hub: a/b}}"]
     corpus = load_config(Path("../there/my.yaml"), overrides).corpus
-    assert corpus.train == [Files(source=tmp_path / "there/a.en", target=tmp_path / "here/a.no")]
+    assert corpus.train == [TrainingCorpus(source=tmp_path / "there/a.en", target=tmp_path / "here/a.no")]
     assert corpus.valid == {"news": Files(path=tmp_path / "v.tsv")}
     assert corpus.test == {"talks": Files(path=Path("/home/somebody/t.tsv")), "hub_set": Files(hub="a/b")}
     moved = load_config(Path("../there/my.yaml"), folder=tmp_path)

@@ -37,7 +37,10 @@ def test_the_commands_in_the_comments_of_a_preset_load(path: Path, monkeypatch: 
 
 
 def test_all_presets_are_here() -> None:
-    names = "char-en-kn multi30k-en-de opus-books-en-it scalar-norm starter-en-it transformer-base tutorial-en-it"
+    names = (
+        "char-en-kn multi30k-en-de opus-books-en-it scalar-norm several-corpora starter-en-it transformer-base"
+        " tutorial-en-it"
+    )
     assert [path.stem for path in PRESETS] == names.split()
 
 
@@ -70,7 +73,7 @@ def test_every_setting_is_described_for_people_and_editors() -> None:
             assert entry["on_resume"] in ("free", "announced", "refused"), key
     assert definitions["OptimConfig"]["properties"]["learning_rate"]["exclusiveMinimum"] == 0
     assert definitions["ModelConfig"]["properties"]["norm"]["enum"] == ["pre", "post"]
-    assert json.dumps(definitions["CorpusConfig"]["properties"]["train"]).count("Files") == 2
+    assert json.dumps(definitions["CorpusConfig"]["properties"]["train"]).count("TrainingCorpus") == 2
 
 
 def test_the_import_is_light() -> None:

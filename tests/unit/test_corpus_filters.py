@@ -10,7 +10,8 @@ import pytest
 from translator.config import Filters
 from translator.corpus import filters, language
 from translator.corpus.filters import ambiguous_sources, copies, equal_sides, overlap
-from translator.corpus.pairs import Pairs, normalise, store
+from translator.corpus.pairs import Pairs
+from translator.corpus.store import normalise, store
 from translator.errors import CorpusError
 
 
@@ -77,6 +78,10 @@ def test_members_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch, num_values:
     assert filters._members(values, others).tolist() == np.isin(values, others).tolist()
 
 
+def share(pairs: Pairs, settings: Filters) -> filters.Share:
+    return filters.Share(len(pairs), settings, ("en", "it"))
+
+
 def test_a_pair_counts_for_the_first_filter_that_leaves_it_out(pairs: Make) -> None:
     made = pairs(
         ("one", "uno"),
@@ -88,7 +93,7 @@ def test_a_pair_counts_for_the_first_filter_that_leaves_it_out(pairs: Make) -> N
         ("x", "z"),
     )
     settings = Filters(max_characters=7, drop_duplicates=True, drop_overlap="pair", targets_per_source="first")
-    keep, dropped = filters.apply_filters(made, settings, ("en", "it"), [pairs(("X", "z"))], num_workers=1)
+    keep, dropped = filters.apply_filters(made, [share(made, settings)], [pairs(("X", "z"))], num_workers=1)
     assert keep.tolist() == [True, False, False, False, False, True, False]
     assert [(one.key, one.count, one.rows) for one in dropped] == [
         ("max_characters", 2, [3, 4]),
@@ -101,26 +106,50 @@ def test_a_pair_counts_for_the_first_filter_that_leaves_it_out(pairs: Make) -> N
 def test_the_first_target_is_the_first_that_other_filters_leave(pairs: Make) -> None:
     made = pairs(("one", "much too long"), ("one", "uno"), ("one", "un"))
     settings = Filters(max_characters=7, targets_per_source="first")
-    assert filters.apply_filters(made, settings, ("en", "it"), [])[0].tolist() == [False, True, False]
+    assert filters.apply_filters(made, [share(made, settings)], [])[0].tolist() == [False, True, False]
+
+
+def test_each_corpus_has_its_filters_and_its_languages(pairs: Make) -> None:
+    """Copies and earlier sources are those of pairs that stay, the latter of the same languages."""
+    made = pairs(
+        *(("too long", "due"), ("one", "uno"), ("Это", "uno")),
+        *(("too long", "due"), ("one", "uno"), ("one", "un")),
+        *(("too long", "due"), ("one", "uno"), ("Это", "zwei"), ("один", "un")),
+    )
+    strict = Filters(max_characters=7, drop_duplicates=True, min_script=0.5)
+    loose = Filters(drop_duplicates=True, targets_per_source="first")
+    shares = [
+        filters.Share(3, strict, ("en", "it")),
+        filters.Share(3, loose, ("en", "it")),
+        filters.Share(4, Filters(min_script=0.5, targets_per_source="first"), ("ru", "de")),
+    ]
+    keep, dropped = filters.apply_filters(made, shares, [])
+    assert keep.tolist() == [False, True, False, True, False, False, False, False, True, True]
+    assert [(one.key, one.by_corpus, one.rows) for one in dropped] == [
+        ("max_characters", [1, 0, 0], [0]),
+        ("min_script", [1, 0, 2], [2, 6, 7]),
+        ("drop_duplicates", [0, 1, 0], [4]),
+        ("targets_per_source", [0, 1, 0], [5]),
+    ]
 
 
 @pytest.mark.slow  # processes that load everything anew
 def test_processes_find_what_one_finds(pairs: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     made = pairs(*((f"number {i}", f"{i % 3}") for i in range(9)))
     settings = Filters(min_shared_numbers=1.0)
-    alone = filters.apply_filters(made, settings, ("en", "it"), [])[0]
+    alone = filters.apply_filters(made, [share(made, settings)], [])[0]
     monkeypatch.setattr(filters, "PART_ROWS", 2)
     monkeypatch.setattr(filters, "RULES_VERSION", -1)  # not what is in the cache
-    assert filters.apply_filters(made, settings, ("en", "it"), [], num_workers=2)[0].tolist() == alone.tolist()
+    assert filters.apply_filters(made, [share(made, settings)], [], num_workers=2)[0].tolist() == alone.tolist()
     assert alone.tolist() == [True, True, True, *[False] * 6]
 
 
 def test_rules_are_asked_once(pairs: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     made = pairs(("asked", "once"), ("and", "kept"))
     settings = Filters(max_characters=4)
-    first = filters.apply_filters(made, settings, ("en", "it"), [])[0]
+    first = filters.apply_filters(made, [share(made, settings)], [])[0]
     monkeypatch.setattr(filters, "_first_reasons", lambda task: pytest.fail("asked again"))
-    assert filters.apply_filters(made, settings, ("en", "it"), [])[0].tolist() == first.tolist() == [False, True]
+    assert filters.apply_filters(made, [share(made, settings)], [])[0].tolist() == first.tolist() == [False, True]
 
 
 def test_an_unknown_script_is_told() -> None:
@@ -132,11 +161,11 @@ def test_an_unknown_script_is_told() -> None:
 def test_a_language_that_cannot_be_told_is_refused(pairs: Make) -> None:
     pytest.importorskip("py3langid")
     with pytest.raises(CorpusError, match="does not know qqq; it knows ace af"):
-        filters.apply_filters(pairs(("a", "b")), Filters(min_language=0.1), ("en", "qqq"), [])
+        filters.apply_filters(pairs(("a", "b")), [filters.Share(1, Filters(min_language=0.1), ("en", "qqq"))], [])
 
 
 def test_the_extra_is_named_where_it_is_absent(pairs: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "py3langid.langid", None)
     language._identifier.cache_clear()
     with pytest.raises(CorpusError, match=r"pip install 'translator\[langid\]'"):
-        filters.apply_filters(pairs(("a", "b")), Filters(min_language=0.1), ("en", "it"), [])
+        filters.apply_filters(pairs(("a", "b")), [filters.Share(1, Filters(min_language=0.1), ("en", "it"))], [])

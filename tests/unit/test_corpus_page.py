@@ -8,7 +8,8 @@ import pytest
 
 from translator.corpus.figures import figures, histogram
 from translator.corpus.page import duration, page, short_paths
-from translator.corpus.pairs import Pairs, store
+from translator.corpus.pairs import Pairs
+from translator.corpus.store import store
 
 
 def made(*texts: tuple[str, str]) -> Pairs:

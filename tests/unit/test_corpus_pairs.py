@@ -1,6 +1,5 @@
 """The table in the cache: what is skipped and why, what decides its content, and that damage is mended."""
 
-import os
 import pickle
 import re
 from collections.abc import Callable, Iterator
@@ -9,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from translator.corpus import pairs as pairs_module
+from translator.corpus import store as store_module
 from translator.corpus.cache import checksum
-from translator.corpus.pairs import BATCH_ROWS, Tally, join, store
+from translator.corpus.pairs import BATCH_ROWS, join
 from translator.corpus.read_tables import Row, Unusable
+from translator.corpus.store import Batch, Tally, store
 from translator.errors import CorpusError
 
 
@@ -135,13 +135,12 @@ def test_a_pickle_in_the_cache_is_never_run(cache: Path, tmp_path: Path) -> None
     assert not (tmp_path / "marker").exists()
 
 
-def test_what_a_killed_process_left_is_removed_later(cache: Path) -> None:
-    old, young = cache / "pairs" / ".old.1.tmp", cache / "pairs" / ".young.2.tmp"
-    for folder in (old, young):
-        folder.mkdir(parents=True)
-    os.utime(old, (0, 0))
+def test_what_a_killed_process_left_is_removed(cache: Path) -> None:
+    left = cache / "pairs" / ".new-left"
+    left.mkdir(parents=True)
+    (left / "pairs.arrow").write_bytes(b"half")
     store({"input": 1}, "a table", Reader((1, "a", "A")))
-    assert [old.exists(), young.exists()] == [False, True]
+    assert not left.exists()
 
 
 def test_an_error_while_reading_leaves_nothing_behind(cache: Path) -> None:
@@ -151,7 +150,7 @@ def test_an_error_while_reading_leaves_nothing_behind(cache: Path) -> None:
 
     with pytest.raises(CorpusError, match="line 2 is bad"):
         store({"input": 1}, "a table", broken)
-    assert list((cache / "pairs").iterdir()) == []
+    assert list((cache / "pairs").iterdir()) == list((cache / "parts").iterdir()) == []
 
 
 def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,8 +174,8 @@ def numbered(first: int, last: int) -> list[Row]:
 
 def test_parts_make_the_table_that_one_piece_makes(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole, counts = store({"input": 1}, "a table", Reader(*numbered(1, 12)))
-    monkeypatch.setattr("translator.corpus.pairs.PART_ROWS", 3)
-    monkeypatch.setattr("translator.corpus.pairs.usable_cores", lambda: 1)
+    monkeypatch.setattr("translator.corpus.store.PART_ROWS", 3)
+    monkeypatch.setattr("translator.corpus.store.usable_cores", lambda: 1)
     in_parts, tally = store({"input": 2}, "a table", Reader(*numbered(1, 12)))
     assert in_parts.identity == whole.identity
     assert in_parts.dataset["target"][:] == whole.dataset["target"][:]
@@ -185,8 +184,8 @@ def test_parts_make_the_table_that_one_piece_makes(cache: Path, monkeypatch: pyt
 
 
 def test_finished_parts_are_not_made_again_after_a_kill(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translator.corpus.pairs.PART_ROWS", 3)
-    monkeypatch.setattr("translator.corpus.pairs.usable_cores", lambda: 1)
+    monkeypatch.setattr("translator.corpus.store.PART_ROWS", 3)
+    monkeypatch.setattr("translator.corpus.store.usable_cores", lambda: 1)
 
     def killed() -> Iterator[Row]:
         yield from numbered(1, 8)
@@ -194,18 +193,18 @@ def test_finished_parts_are_not_made_again_after_a_kill(cache: Path, monkeypatch
 
     with pytest.raises(KeyboardInterrupt):
         store({"input": 1}, "a table", killed)
-    made: list[int] = []
-    write = pairs_module._write_part
+    made: list[str] = []
+    write = store_module._usable_batches
 
-    def count(rows: list[Row], folder: Path, number: int) -> Tally:
-        made.append(number)
-        return write(rows, folder, number)
+    def count(rows: Iterator[Row], tally: Tally) -> Iterator[Batch]:
+        made.append("a part")
+        return write(rows, tally)
 
-    monkeypatch.setattr(pairs_module, "_write_part", count)
+    monkeypatch.setattr(store_module, "_usable_batches", count)
     again, _ = store({"input": 1}, "a table", Reader(*numbered(1, 12)))
-    assert made == [2, 3]
+    assert len(made) == 2
     assert again.dataset["source"][:] == [f"s{number}" for number in range(1, 12) if number % 3]
-    assert [path.name for path in (cache / "pairs").iterdir() if path.name.startswith(".")] == []
+    assert list((cache / "parts").iterdir()) == []
 
 
 def test_joined_and_selected_rows_lie_on_disk(cache: Path) -> None:

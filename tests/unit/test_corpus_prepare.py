@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from translator.config import Filters
+from translator.config import Filters, TrainingCorpus
 from translator.corpus import Corpus, prepare
 from translator.errors import CorpusError
 
@@ -49,6 +49,10 @@ class Settings:
     filters: Filters = field(default_factory=Filters)
     source_language: str = "en"
     target_language: str = "de"
+
+    def filters_of(self, corpus: Any) -> Filters:
+        own = getattr(corpus, "filters", None)
+        return self.filters if own is None else self.filters.model_copy(update=own.own)
 
 
 Write = Callable[[str, Texts], Path]
@@ -189,3 +193,48 @@ def test_fingerprint_is_of_train_and_validation(write: Write) -> None:
 def test_nothing_left_to_train_on_is_refused(write: Write) -> None:
     with pytest.raises(CorpusError, match=r"no pairs to train on: dropped: over 2 characters \(10\); loosen"):
         prepare(Settings(write("train", TRAIN), filters=Filters(max_characters=2)))
+
+
+def test_each_corpus_keeps_its_part_of_the_pairs_that_are_left(write: Write) -> None:
+    corpora = [write("a", TRAIN), write("b", numbered(4)), write("c", [*numbered(5), ("Thanks.", "Danke.")])]
+    corpus = prepare(Settings(corpora, write("valid", VALID), filters=Filters(drop_duplicates=True)))
+    assert corpus.sizes == (8, 4, 1)
+    assert sum(corpus.sizes) == len(corpus.train)
+    assert prepare(Settings(write("train", TRAIN))).sizes == (10,)
+
+
+def test_each_corpus_is_filtered_by_its_own_filters(write: Write) -> None:
+    texts = [("I like tea.", "Ich mag Tee."), ("I like tea.", "Ich mag Tee."), ("Snow.", "Schnee.")]
+    corpora = [
+        TrainingCorpus(path=write("a", texts)),
+        TrainingCorpus(path=write("b", [("Rain.", "Regen."), *texts]), filters=Filters(max_characters=8)),
+        TrainingCorpus(path=write("c", numbered(2)), filters=Filters.model_validate({"preset": "basic"})),
+    ]
+    corpus = prepare(Settings(corpora))
+    assert corpus.sizes == (3, 2, 2)
+    assert corpus.train["source"][3:5] == ["Rain.", "Snow."]
+    assert [place.dropped for place in corpus.report.places] == [{}, {"over 8 characters": 2}, {}]
+    assert [place.kept for place in corpus.report.places] == [3, 2, 2]
+    (found,) = corpus.report.filters
+    assert (found.key, found.count, len(found.examples)) == ("max_characters", 2, 2)
+
+
+def test_a_corpus_is_read_in_its_own_languages(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("it,en,de\nciao,hello,hallo\n", encoding="utf-8")
+    corpora = [TrainingCorpus(path=table), TrainingCorpus(path=table, source_language="de", target_language="it")]
+    assert list(prepare(Settings(corpora)).train) == [
+        {"source": "hello", "target": "hallo"},
+        {"source": "hallo", "target": "ciao"},
+    ]
+
+
+def test_overlap_is_seen_from_both_sides_of_a_corpus_that_is_learned_in_reverse(write: Write) -> None:
+    train = write("train", [("Good day.", "Guten Tag."), ("Snow.", "Schnee."), ("Rain.", "Regen.")])
+    valid = {"de-en": TrainingCorpus(path=write("valid", [("Guten Tag.", "Good day."), ("Schnee.", "Snows.")]))}
+    for directions, found in ((["en>de"], 0), (["en>de", "de>en"], 2), (["de>en"], 2)):
+        corpus = TrainingCorpus(path=train, directions=directions)
+        settings = Settings([corpus], valid, filters=Filters(drop_overlap="source"))
+        report = prepare(settings).report
+        assert report.count("valid/de-en", "sources also in train") == found
+        assert report.count("train", "dropped: source also in a held-out set") == found

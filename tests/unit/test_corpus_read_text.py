@@ -84,3 +84,12 @@ def test_unequal_counts_are_both_told(tmp_path: Path, num_source: int, num_targe
 def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"absent\.txt cannot be read: No such file"):
         list(read_lines(tmp_path / "absent.txt"))
+
+
+def test_a_gzip_bomb_is_refused_long_before_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(gzip.compress((b"a" * 999_999 + b"\n") * 40))  # 40 MB in 40 kB
+    found: list[str] = []
+    with pytest.raises(CorpusError, match="grows to over 100 times its size"):
+        found.extend(read_lines(path))
+    assert len(found) < 17

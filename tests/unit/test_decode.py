@@ -1,10 +1,14 @@
 """Search and scores of token ids through a real, untrained model."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from torch import Tensor
 
+from translator import decode
 from translator.decode import inference, max_positions, score_ids, search_ids
+from translator.model import Transformer
 from translator.tokenizer import Tokenizer
 from translator.translate import Translator
 
@@ -42,6 +46,42 @@ def test_limits_follow_the_source(translator: Translator) -> None:
         limit = int(1.5 * length) + 2
         assert len(best.ids) <= limit
         assert best.finished or len(best.ids) == limit
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_the_logits_of_a_step_are_bounded(
+    translator: Translator, lines: list[str], beam_size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = translator.src_tokenizer.encode_batch(lines[:10])
+    settings = translator.decode.model_copy(update={"beam_size": beam_size})
+    expected = search_ids(translator.model, sources, settings)
+    project, sizes = translator.model.project, []
+
+    def spy(hidden: Tensor) -> Tensor:
+        logits = project(hidden)
+        sizes.append(logits.numel())
+        return logits
+
+    monkeypatch.setattr(translator.model, "project", spy)
+    most = 8 * translator.tgt_tokenizer.vocab_size
+    monkeypatch.setattr(decode, "MAX_LOGITS", most)
+    found = search_ids(translator.model, sources, settings)
+    assert [one[0].ids for one in found] == [one[0].ids for one in expected]
+    assert most // 2 < max(sizes) <= most
+
+
+def test_a_high_limit_makes_small_batches(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = []
+
+    def spy(model: Transformer, sources: list[Any], *_: Any) -> list[Any]:
+        sizes.append(len(sources))
+        return sources
+
+    monkeypatch.setattr(decode, "_search_batch", spy)
+    settings = translator.decode.model_copy(update={"batch_tokens": 120, "max_length_ratio": 1.0})
+    for extra in (5, 399):
+        search_ids(translator.model, [[9]] * 60, settings.model_copy(update={"max_length_extra": extra}))
+    assert sizes == [60] + [1] * 60
 
 
 def test_learned_positions_have_an_end(make_translator: Make) -> None:

@@ -43,3 +43,51 @@ def test_precision_follows_the_gpu(monkeypatch: pytest.MonkeyPatch, major: int, 
 
 def test_the_allocator_takes_its_settings() -> None:
     assert device.keep_freed_memory() == (platform.libc_ver()[0] == "glibc")
+
+
+def machine(root: Path, files: dict[str, str]) -> Path:
+    for name, content in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(content)
+    return root
+
+
+MEMINFO = {"proc/meminfo": "MemTotal:  9000 kB\nMemAvailable:    5000 kB\n"}
+
+
+def test_free_memory_is_what_the_kernel_calls_available(tmp_path: Path) -> None:
+    assert device.free_main_memory(machine(tmp_path, MEMINFO)) == 5000 * 1024
+    assert device.free_main_memory(tmp_path / "elsewhere") is None
+
+
+@pytest.mark.parametrize(("limit", "free"), [("max", 5000 * 1024), ("3000000", 2_100_000), ("100", 0)])
+def test_a_control_group_of_version_2_bounds_it(tmp_path: Path, limit: str, free: int) -> None:
+    group = "sys/fs/cgroup/job/step"
+    files = {
+        **MEMINFO,
+        "proc/self/cgroup": "0::/job/step\n",
+        f"{group}/memory.max": "max\n",
+        f"{group}/memory.current": "1000\n",
+        f"{group}/memory.stat": "inactive_file 0\n",
+        "sys/fs/cgroup/job/memory.max": f"{limit}\n",  # the limit of a group around it
+        "sys/fs/cgroup/job/memory.current": "1000000\n",
+        "sys/fs/cgroup/job/memory.stat": "anon 5\ninactive_file 100000\n",
+    }
+    assert device.free_main_memory(machine(tmp_path, files)) == free
+
+
+def test_a_control_group_of_version_1_bounds_it(tmp_path: Path) -> None:
+    folder = "sys/fs/cgroup/memory/box"
+    files = {
+        **MEMINFO,
+        "proc/self/cgroup": "5:cpu,cpuacct:/box\n4:memory:/box\n",
+        f"{folder}/memory.limit_in_bytes": "2000000\n",
+        f"{folder}/memory.usage_in_bytes": "600000\n",
+        f"{folder}/memory.stat": "cache 1\ntotal_inactive_file 50000\n",
+    }
+    assert device.free_main_memory(machine(tmp_path, files)) == 1_450_000
+
+
+def test_free_memory_of_this_machine_is_known() -> None:
+    free = device.free_memory(torch.device("cpu"))
+    assert free is None or free > 0

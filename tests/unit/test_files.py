@@ -1,7 +1,9 @@
 """Atomic writes, the lock of a run, and where the cache lies."""
 
+import errno
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,61 @@ def test_a_second_process_is_told_who_holds_the_lock_and_a_killed_one_lets_go(tm
     other.communicate()
     with files.hold(lock, "run a"):
         pass
+
+
+def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    with suppress(KeyError), files.new_folder(tmp_path / "a") as temporary:
+        (temporary / "x").write_text("half")
+        raise KeyError
+    assert list(tmp_path.iterdir()) == []
+    for content in ("old", "new"):
+        with files.new_folder(tmp_path / "a") as temporary:
+            (temporary / "x").write_text(content)
+    assert (tmp_path / "a" / "x").read_text() == "new"
+    assert list(tmp_path.iterdir()) == [tmp_path / "a"]
+
+
+def test_a_folder_that_nobody_writes_any_more_is_removed(tmp_path: Path) -> None:
+    left = tmp_path / ".new-left"
+    left.mkdir()
+    with files.new_folder(tmp_path / "a") as held:
+        assert not left.exists()
+        with files.new_folder(tmp_path / "b"):
+            assert held.is_dir()  # its writer is alive
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "a", tmp_path / "b"]
+
+
+def test_a_folder_is_held_by_one_process_at_a_time(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    with files.held_folder(folder) as first:
+        with files.held_folder(folder) as second:
+            assert (first, second) == (True, False)
+        files.remove_unheld([folder])
+        assert folder.is_dir()
+    with files.held_folder(folder) as again:
+        assert again
+    files.remove_unheld([folder])
+    assert not folder.exists()
+
+
+def test_a_full_disk_is_told_with_the_file_and_the_space(tmp_path: Path) -> None:
+    said = r"big could not be written \(No space.*about 3.0 MB, and .* MB are free"
+    with pytest.raises(TranslatorError, match=said), files.room_for(tmp_path / "big", 3_000_000):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    with pytest.raises(PermissionError), files.room_for(tmp_path / "big", 3_000_000):
+        raise PermissionError
+
+
+def test_without_locks_nothing_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unsupported(handle: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", unsupported)
+    with files.hold(tmp_path / "lock", "run a"), files.new_folder(tmp_path / "a"):
+        pass
+    assert (tmp_path / "a").is_dir()
+    with files.held_folder(tmp_path / "b") as held:
+        assert held
 
 
 def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

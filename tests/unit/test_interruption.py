@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 import pytest
 
@@ -27,5 +28,13 @@ def test_a_second_ctrl_c_leaves_at_once() -> None:
 
 
 def test_nothing_happened() -> None:
-    with Interruption(print) as interruption:
-        assert (interruption.signal, interruption.status) == (None, 0)
+    with Interruption(print, stop_at=time.monotonic() + 1000) as interruption:
+        assert (interruption.signal, interruption.reason, interruption.status) == (None, None, 0)
+
+
+def test_the_time_of_a_job_ends_and_a_signal_comes_first() -> None:
+    interruption = Interruption(lambda name: None, stop_at=time.monotonic() - 0.1)
+    assert (interruption.reason, interruption.status) == ("the time of this job (train.stop_after) is over", 75)
+    with interruption:
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert (interruption.reason, interruption.status) == ("SIGTERM", 143)

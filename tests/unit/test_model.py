@@ -9,8 +9,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from tests.reference import BASE, SRC, TGT, VARIANTS, Reference, gradients, make_batch, make_model, position
+from translator.kv_cache import KVCache
 from translator.loss import token_loss
-from translator.model import KVCache, Transformer, sinusoids
+from translator.model import Transformer, sinusoids
 
 
 @pytest.fixture(params=VARIANTS)

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from tests.reference import BASE, TGT, VARIANTS, gradients, make_batch, make_model
+from translator.kv_cache import KVCache
 from translator.loss import token_loss
-from translator.model import Attention, KVCache, Scope
+from translator.model import Attention, Scope
 
 
 @pytest.fixture(params=VARIANTS)

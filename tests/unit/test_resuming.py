@@ -32,6 +32,13 @@ def test_a_run_of_a_gpu_goes_on_without_one(make: Make) -> None:
     assert keep_choices(make(), make(*STORED), ["cpu"]).device == make().device
 
 
+def test_the_number_of_tokens_is_kept_even_on_another_device(make: Make) -> None:
+    stored = make(*STORED, "batch.tokens=512")
+    assert make().batch.tokens == "auto"
+    assert keep_choices(make(), stored, ["cpu"]).batch.tokens == 512
+    assert keep_choices(make("batch.tokens=999"), stored, ["cpu"]).batch.tokens == 999
+
+
 def test_changes_are_said_or_refused(make: Make) -> None:
     assert compare(make(), make("optim.learning_rate=0.5", "train.keep=9")) == [
         "Changed: optim.learning_rate was 0.001, is 0.5 from here on."

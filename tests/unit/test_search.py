@@ -230,6 +230,16 @@ def test_ended_rows_leave_the_batch() -> None:
         assert table.rows_per_call[2:] == [1] * 11
 
 
+def test_rows_carried_along_on_a_gpu_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = [0, 1, 3, 7, 12, 12, 5, 2]
+    each, rarely = random_table(bias_to_end=0.5), random_table(bias_to_end=0.5)
+    expected = run_greedy(each, limits)
+    monkeypatch.setattr("translator.search._steps_between_looks", lambda device: 4)
+    assert run_greedy(rarely, limits) == expected
+    assert len(rarely.rows_per_call) > len(each.rows_per_call)
+    assert rarely.rows_per_call[:4] == [8] * 4
+
+
 def test_neighbours_change_nothing() -> None:
     alone = [run_beam(_only(random_table(), i), [9], 3, 0.6, 3)[0] for i in range(6)]
     assert run_beam(random_table(), [9] * 6, 3, 0.6, 3) == alone

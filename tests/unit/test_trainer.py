@@ -1,9 +1,11 @@
 """The loop: accumulation, finite check, best and patience, limits, signals, exact continuation."""
 
+import itertools
 import json
 import math
 import os
 import signal
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -48,6 +50,9 @@ class Pairs:
     def pair(self, i: int, epoch: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         del epoch
         return self.sides[i], self.sides[i][::-1]
+
+    def numbers(self, positions: np.ndarray[Any, Any], epoch: int) -> np.ndarray[Any, Any]:
+        return positions
 
 
 def make_trainer(
@@ -140,7 +145,9 @@ def test_accumulated_micro_batches_give_the_gradients_of_the_large_batch(
             return torch.zeros(()), torch.zeros(())
 
         monkeypatch.setattr(trainer.optimizer, "step", keep)
-        trainer.train_step([next(trainer.stream) for _ in range(trainer.stream.num_batches(0))])
+        trainer.train_step(
+            [next(trainer.stream) for _ in range(trainer.stream.num_batches(0))], {"epoch": 0, "batch": 0}
+        )
         assert trainer.sums.tokens == 4 * 3 + 4 * 56
         losses.append(float(trainer.sums.values[0]) / trainer.sums.tokens)
     assert losses == pytest.approx([losses[0]] * 4, abs=1e-5)
@@ -298,9 +305,30 @@ def test_one_infinite_batch_is_left_out(tmp_path: Path, monkeypatch: pytest.Monk
         in (tmp_path / "run" / "train.log").read_text()
     )
     assert final_state(tmp_path).tensors["optimizer"]["updates"].item() == 11
+    assert [file.name for file in (tmp_path / "run" / "bad-steps").iterdir()] == ["step-00000005.json"]
 
 
-def test_minutes_fix_the_number_of_steps_once(tmp_path: Path) -> None:
+def test_a_step_that_runs_out_of_memory_ends_with_a_checkpoint(tmp_path: Path) -> None:
+    trainer = make_trainer(tmp_path, total_steps=8, dropout=0.0)  # checkpoints are due at 4 and 8
+    learnt_at: list[int] = []
+
+    def limit(module: object, args: object, output: Tensor) -> None:
+        if trainer.state.step in (5, 6, 7) and output.shape[0] > 1 and not learnt_at:
+            learnt_at.append(trainer.state.step)
+            raise torch.OutOfMemoryError("injected")
+
+    trainer.model.decoder.register_forward_hook(limit)  # type: ignore[union-attr]
+    trainer.run()
+    loaded = checkpoint.load_checkpoint(tmp_path / "checkpoints" / f"step-{learnt_at[0]:08d}")
+    assert trainer.state.most_cells is not None
+    assert loaded.state["most_cells"] == trainer.state.most_cells
+    other = make_trainer(tmp_path, total_steps=8, dropout=0.0, loaded=loaded)
+    assert other.state.most_cells == trainer.state.most_cells
+
+
+def test_minutes_fix_the_number_of_steps_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = itertools.count()
+    monkeypatch.setattr(time, "monotonic", lambda: next(ticks) / 200)  # a clock of its own: 5 ms whenever it is read
     trainer = make_trainer(
         tmp_path, total_steps=None, minutes=0.05, validate_every=None, validate=lambda w, s: {"valid/bleu": s}
     )
@@ -309,8 +337,16 @@ def test_minutes_fix_the_number_of_steps_once(tmp_path: Path) -> None:
     total = trainer.state.total_steps
     assert total is not None
     assert trainer.state.step <= total
-    assert trainer.watch.seconds() < 0.05 * 60 * 1.2
+    assert 0.9 * 3 < trainer.watch.seconds() < 3 + 0.05  # of 3 s
     assert final_state(tmp_path).state["total_steps"] == total
+
+
+def test_the_last_validation_ends_within_the_minutes() -> None:
+    """The budget of 60 s is over when only the last validation, as long as the newest one, still fits."""
+    state = State(step=5, last_validation_seconds=20.0)
+    assert not state.is_over(1.0, 39.9)
+    assert state.is_over(1.0, 40.0)
+    assert not state.is_over(None, 1e9)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def corpus(args: argparse.Namespace) -> int:
     from translator.survey import survey
 
     assert config.name is not None
-    found = survey(config, sample=args.sample, timing=not args.no_timing)
+    found = survey(config, home=args.home, sample=args.sample, timing=not args.no_timing)
     run = args.home / "runs" / config.name
     folder: Path = args.output or (run if run.is_dir() else args.home / "corpus-report")
     folder.mkdir(parents=True, exist_ok=True)

@@ -33,10 +33,12 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class NamedSet:
-    """Pairs to score, and the number of rows of their files that held none."""
+    """Pairs to score, the number of rows of their files that held none, and what is asked of the model."""
 
     dataset: "Dataset"
     num_left_out: int = 0
+    target_language: str | None = None
+    tag: str | None = None
 
 
 @dataclass(frozen=True)
@@ -91,16 +93,18 @@ def _model_on_sets(args: argparse.Namespace) -> dict[str, Result]:
 
         sources, references = two_files(args.words)
         pairs = Dataset.from_dict({"source": sources, "target": references})
-        sets = {Path(args.words[0]).name: NamedSet(pairs)}
+        sets = {Path(args.words[0]).name: NamedSet(pairs, 0, *config.corpus.choices.choose(args.to, args.tag))}
+    elif args.to or args.tag:
+        raise TranslatorError("--to and --tag go with two files; the sets of a configuration know theirs.")
     else:
         sets = _named_sets(config, args.sets or [])
     from translator.evaluate import evaluate_set
     from translator.metrics import bleu_tokenizer
 
     translator = load_model(args, folder)
-    tokenize = bleu_tokenizer(translator.target_language)
     results = {}
     for name, one in sets.items():
+        tokenize = bleu_tokenizer(one.target_language or "")
         print(f"Translating {name}: {len(one.dataset):,} lines ...", file=sys.stderr)
         evaluation = evaluate_set(
             translator,
@@ -108,6 +112,8 @@ def _model_on_sets(args: argparse.Namespace) -> dict[str, Result]:
             label_smoothing=config.optim.label_smoothing,
             options=given(args, *DECODE_OPTIONS),  # type: ignore[arg-type]
             num_left_out=one.num_left_out,
+            target_language=one.target_language,
+            tag=one.tag,
         )
         if args.output is not None:
             _write(args.output, name, evaluation)
@@ -144,6 +150,7 @@ def _named_sets(config: Config, asked: Sequence[str]) -> dict[str, NamedSet]:
         raise TranslatorError(
             "The configuration of this model has neither test nor validation sets: give two files, SOURCE REFERENCE."
         )
+    held_out = settings.train[0]  # a split is of corpora of one kind
     chosen: dict[str, NamedSet] = {}
     for word in asked or (["test"] if groups["test"] else ["valid"]):
         names = [name for name in places if word in (name, *name.split("/", 1))]
@@ -151,7 +158,8 @@ def _named_sets(config: Config, asked: Sequence[str]) -> dict[str, NamedSet]:
             raise TranslatorError(f"There is no set named {word} in the configuration; it has {', '.join(places)}.")
         for name in names:
             if settings.split is not None:
-                chosen[name] = NamedSet(places[name], corpus.num_left_out(name))
+                asked_for = settings.choices.choose(settings.languages(held_out).target, held_out.tag)
+                chosen[name] = NamedSet(places[name], corpus.num_left_out(name), *asked_for)
             else:  # read alone: the training files are not needed
                 result = corpora.read_pairs(
                     places[name],
@@ -159,7 +167,8 @@ def _named_sets(config: Config, asked: Sequence[str]) -> dict[str, NamedSet]:
                     target_language=settings.target_language,
                     key=f"corpus.{name.replace('/', '.')}",
                 )
-                chosen[name] = NamedSet(result.dataset, sum(result.skipped.values()))
+                asked_for = settings.choices.choose(settings.languages(places[name]).target, places[name].tag)
+                chosen[name] = NamedSet(result.dataset, sum(result.skipped.values()), *asked_for)
     if not asked and not groups["test"]:
         print("The configuration has no test set; the validation sets are used.", file=sys.stderr)
     return chosen

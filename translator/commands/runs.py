@@ -3,9 +3,10 @@
 import argparse
 import json
 import os
+import platform
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -42,7 +43,7 @@ def read_run(home: Path, name: str) -> Run:
         best = state.get("best") or {}
         return Run(
             name=name,
-            state="interrupted" if state["state"] == "running" and _is_gone(state.get("pid")) else state["state"],
+            state="interrupted" if state["state"] == "running" and _is_gone(state) else state["state"],
             step=state.get("step"),
             total_steps=state.get("total_steps"),
             metric=best.get("metric"),
@@ -54,9 +55,10 @@ def read_run(home: Path, name: str) -> Run:
         return Run(name, "unknown", None, None, None, None, None, None)
 
 
-def _is_gone(pid: int | None) -> bool:
-    """Whether the process of a run has ended without a word, as by SIGKILL or a power cut."""
-    if pid is None:
+def _is_gone(state: Mapping[str, Any]) -> bool:
+    """Whether the process of a run has ended without a word, as by SIGKILL or a power cut; of another host: unknown."""
+    pid = state.get("pid")
+    if pid is None or state.get("host", platform.node()) != platform.node():
         return False
     try:
         os.kill(pid, 0)

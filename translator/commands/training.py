@@ -31,7 +31,7 @@ def train(args: argparse.Namespace) -> int:
     config = load_config(*split_words(args.words))
     from translator import build  # torch: only once the configuration is known to be good
 
-    return build.train(config, home=args.home, restart=args.restart)
+    return build.train(config, home=args.home, restart=args.restart, accept_new_corpus=args.accept_new_corpus)
 
 
 def resume(args: argparse.Namespace) -> int:
@@ -48,7 +48,7 @@ def resume(args: argparse.Namespace) -> int:
     load_config(stored, overrides)  # told before torch is loaded
     from translator import build
 
-    return build.resume(args.name, overrides, home=args.home)
+    return build.resume(args.name, overrides, home=args.home, accept_new_corpus=args.accept_new_corpus)
 
 
 def config(args: argparse.Namespace) -> int:

@@ -51,8 +51,10 @@ def find_model(name: str | None, home: Path) -> Path:
 def load_model(args: argparse.Namespace, folder: Path | None = None) -> "Translator":
     """The model in a folder, by default that of the options."""
     folder = find_model(args.model, args.home) if folder is None else folder
+    from translator.device import keep_freed_memory
     from translator.translate import Translator
 
+    keep_freed_memory()  # each step asks for a new table of logits
     return Translator.load(folder, device=args.device)
 
 
@@ -71,7 +73,7 @@ def translate(args: argparse.Namespace) -> int:
     if not args.words and sys.stdin.isatty():
         print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr)
     options = given(args, "num_best", "read_ahead", *DECODE_OPTIONS)
-    translations = translator.translate_stream(lines, **options)
+    translations = translator.translate_stream(lines, target_language=args.to, tag=args.tag, **options)
     num_written = 0
     try:
         for translation in translations:
@@ -131,7 +133,7 @@ def _output(translation: "Translation", number: int, args: argparse.Namespace) -
 def score(args: argparse.Namespace) -> int:
     """Print the log-probability of each given translation."""
     sources, targets = two_files(args.words) if args.words else _table_on_stdin()
-    scores = load_model(args).score(sources, targets)
+    scores = load_model(args).score(sources, targets, target_language=args.to, tag=args.tag)
     for number, one in enumerate(scores, start=1):
         text = json.dumps({"line": number, **asdict(one)}, ensure_ascii=False)
         print(text if args.json else f"{one.log_probability:.5f}")

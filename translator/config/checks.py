@@ -75,7 +75,11 @@ def _parse_stop_on(config: Config) -> StopRule | str | None:
 def problems_between_sections(config: Config) -> list[Problem]:
     """Settings of different sections that cannot stand together."""
     found: list[Problem] = []
-    max_tokens = config.corpus.filters.max_tokens
+    corpus = config.corpus
+    longest = max(corpus.filters_of(one).max_tokens for one in corpus.train)
+    num_before = (len(corpus.choices.languages) > 1) + bool(corpus.choices.known_tags)  # language token, domain tag
+    max_tokens = longest + num_before
+    beside = f" with {num_before} before the source" if num_before else ""
     if config.model.share_embeddings == "all" and not config.tokenizer.shared:
         found.append(
             (
@@ -83,11 +87,11 @@ def problems_between_sections(config: Config) -> list[Problem]:
                 "all needs one vocabulary, but tokenizer.shared is false; set it to target or none",
             )
         )
-    if max_tokens + 1 > config.batch.tokens:
+    if config.batch.tokens != "auto" and max_tokens + 1 > config.batch.tokens:
         found.append(
             (
                 ("batch.tokens", "corpus.filters.max_tokens"),
-                f"{config.batch.tokens} is too small for one pair of corpus.filters.max_tokens: {max_tokens}"
+                f"{config.batch.tokens} is too small for one pair of corpus.filters.max_tokens: {longest}{beside}"
                 f" and an end mark; raise it to {max_tokens + 1} at least, or lower max_tokens",
             )
         )
@@ -95,7 +99,7 @@ def problems_between_sections(config: Config) -> list[Problem]:
         found.append(
             (
                 ("model.max_positions", "model.positions", "corpus.filters.max_tokens"),
-                f"{config.model.max_positions} is too small for corpus.filters.max_tokens: {max_tokens}"
+                f"{config.model.max_positions} is too small for corpus.filters.max_tokens: {longest}{beside}"
                 f" and the marks of begin and end; raise it to {max_tokens + 2} at least",
             )
         )
@@ -109,7 +113,8 @@ def unused_settings(config: Config) -> list[str]:
     corpus, optim, model, decode, train = config.corpus, config.optim, config.model, config.decode, config.train
     kind = config.tokenizer.kind
     no_validation = not validation_sets(config)
-    no_scripts = corpus.filters.min_script is None and not corpus.filters.drop_invisible
+    filters = [corpus.filters_of(one) for one in corpus.train]
+    no_scripts = all(one.min_script is None and not one.drop_invisible for one in filters)
     conditions: list[tuple[str, bool, str]] = [
         ("tokenizer.dropout_samples", config.tokenizer.dropout == 0, "tokenizer.dropout is 0"),
         ("tokenizer.min_frequency", kind == "unigram", "tokenizer.kind is unigram, which weighs frequency itself"),
@@ -125,6 +130,8 @@ def unused_settings(config: Config) -> list[str]:
          "there is no validation or test set"),
         ("corpus.filters.source_scripts", no_scripts, "min_script is null and drop_invisible is false"),
         ("corpus.filters.target_scripts", no_scripts, "min_script is null and drop_invisible is false"),
+        ("corpus.mix.temperature", len(corpus.train) == len(corpus.all_directions) == 1,
+         "there is one corpus in one direction"),
         ("decode.length_penalty", decode.beam_size == 1, "decode.beam_size is 1 (greedy)"),
         ("device.threads", config.device.kind in ("cuda", "mps"), f"device.kind is {config.device.kind}"),
         ("train.patience", no_validation or train.stop_on is None, "nothing is validated or watched"),

@@ -3,11 +3,13 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from annotated_types import Ge
-from pydantic import BeforeValidator, Field, Strict
+from annotated_types import Ge, Le
+from pydantic import BeforeValidator, Field, Strict, StringConstraints
 
-from translator.config.base import WORD_PATTERN, Bool, Count, Int, Number, Problem, Section, Text, setting
+from translator.config.base import MOST_ENTRIES, WORD_PATTERN, Bool, Count, Int, Number, Problem, Section, Text, setting
+from translator.config.directions import DIRECTION_PATTERN, Choices, Direction
 from translator.config.filters import Filters
+from translator.errors import ConfigError
 
 
 class Files(Section):
@@ -43,6 +45,18 @@ class Files(Section):
     format: Literal["text", "tsv", "csv", "jsonl"] | None = setting(
         None, "Format of the files. By default from the ending of the name.", "announced"
     )
+    source_language: Text | None = setting(
+        None, "Language of its sources, where it is not corpus.source_language.", "refused", pattern=WORD_PATTERN
+    )
+    target_language: Text | None = setting(
+        None, "Language of its targets, where it is not corpus.target_language.", "refused", pattern=WORD_PATTERN
+    )
+    tag: Text | None = setting(
+        None,
+        "Domain tag: the model reads a token for it before each source, and `translate --tag` asks for it.",
+        "refused",
+        pattern=WORD_PATTERN,
+    )
 
     def problems(self) -> list[Problem]:
         found: list[Problem] = []
@@ -67,10 +81,14 @@ FORMS = {"source": "source", "target": "source", "path": "path", "hub": "hub", "
 """Keys of Files that say where the pairs lie -> which of the four forms they belong to."""
 
 
+KINDS = frozenset({"source_language", "target_language", "tag", "weight", "directions", "filters"})
+"""Keys of a corpus that say what it is: they stay when another place is given for it."""
+
+
 def is_files(value: object) -> bool:
     """Whether a value says where one set of pairs lies, rather than naming several sets."""
     return isinstance(value, str | Path | Files) or (
-        isinstance(value, dict) and any(key in Files.model_fields for key in value)
+        isinstance(value, dict) and any(key in TrainingCorpus.model_fields for key in value)
     )
 
 
@@ -79,7 +97,7 @@ def _as_files(value: Any) -> Any:
 
 
 def as_list(value: Any) -> Any:
-    """corpus.train as written -> a list of Files or of their mappings."""
+    """corpus.train as written -> a list of corpora or of their mappings."""
     return [_as_files(entry) for entry in (value if isinstance(value, list | tuple) else [value])]
 
 
@@ -95,7 +113,6 @@ Sets = dict[SetName, Files] | None
 _AnySets = Files | str | dict[SetName, Files | str] | None
 
 # One place may be written where several are possible, and a path instead of {path: ...}.
-Train = Annotated[list[Files], BeforeValidator(as_list, json_schema_input_type=Files | str | list[Files | str])]
 Valid = Annotated[Sets, BeforeValidator(lambda value: as_sets("valid", value), json_schema_input_type=_AnySets)]
 Test = Annotated[Sets, BeforeValidator(lambda value: as_sets("test", value), json_schema_input_type=_AnySets)]
 
@@ -107,12 +124,58 @@ class Split(Section):
     test: Int = setting(0, "Pairs taken from train for the test.", "refused", ge=0)
 
 
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+class TrainingCorpus(Files):
+    """One corpus to learn from: where its pairs lie, how often they are drawn, and in which directions."""
+
+    weight: Number = setting(
+        1.0,
+        "How often each of its pairs is drawn in an epoch: 2 is twice, 0.25 every fourth time.",
+        "announced",
+        gt=0,
+        le=10_000,
+    )
+    directions: Annotated[
+        list[Annotated[Text, StringConstraints(pattern=DIRECTION_PATTERN)]] | None,
+        BeforeValidator(_listed, json_schema_input_type=str | list[str] | None),
+    ] = setting(
+        None,
+        "Ways in which it is learned, such as [en>it, it>en]; by default from its source to its target language.",
+        "refused",
+        min_length=1,
+    )
+    filters: Filters | None = setting(
+        None, "Filters of its own; what it does not give is as in corpus.filters.", "refused"
+    )
+
+
+_AnyCorpora = TrainingCorpus | str | list[TrainingCorpus | str]
+Train = Annotated[list[TrainingCorpus], BeforeValidator(as_list, json_schema_input_type=_AnyCorpora)]
+
+
+class Mix(Section):
+    """How the corpora of a list are mixed, where their weights are not given one by one."""
+
+    temperature: Number = setting(
+        1.0,
+        "Each corpus is drawn in proportion to (its pairs) ^ (1 / temperature); an epoch stays as long as it is at 1."
+        " 1: each pair once; 5 is usual for languages of very different size.",
+        "announced",
+        ge=1,
+        le=1000,
+    )
+
+
 class CorpusConfig(Section):
     """The sentence pairs and their languages."""
 
     source_language: Text = setting(..., "Language to translate from, such as en.", "refused", pattern=WORD_PATTERN)
     target_language: Text = setting(..., "Language to translate into, such as it.", "refused", pattern=WORD_PATTERN)
-    train: Train = setting(..., "The training pairs: one place or a list of places.", "announced", min_length=1)
+    train: Train = setting(..., "The training pairs: one corpus or a list of corpora.", "announced", min_length=1)
+    mix: Mix = setting(Mix(), "How several corpora are mixed.", "announced")
     valid: Valid = setting(
         None,
         "Validation pairs: one place, or several by name. The first set decides which weights are best.",
@@ -125,6 +188,28 @@ class CorpusConfig(Section):
     filters: Filters = setting(Filters(), "Which training pairs are left out.", "refused")
     licence: Text | None = setting(None, "Licence of the pairs, for the model card.", "free")
     description: Text | None = setting(None, "What the pairs are, for the model card.", "free")
+
+    def languages(self, place: Files) -> Direction:
+        """Languages of the two sides of a place."""
+        return Direction(place.source_language or self.source_language, place.target_language or self.target_language)
+
+    def directions(self, corpus: TrainingCorpus) -> list[Direction]:
+        """The directions that a training corpus is learned in."""
+        return [Direction.parse(text) for text in corpus.directions or ()] or [self.languages(corpus)]
+
+    def filters_of(self, corpus: TrainingCorpus) -> Filters:
+        """The filters of a training corpus: its own where it gives some, else the common ones."""
+        return self.filters if corpus.filters is None else self.filters.model_copy(update=corpus.filters.own)
+
+    @property
+    def all_directions(self) -> list[Direction]:
+        """Every direction that is learned, in the order of the corpora."""
+        return list(dict.fromkeys(way for corpus in self.train for way in self.directions(corpus)))
+
+    @property
+    def choices(self) -> Choices:
+        """What a model of this corpus can be asked for."""
+        return Choices.of((way.target, corpus.tag) for corpus in self.train for way in self.directions(corpus))
 
     def problems(self) -> list[Problem]:
         found: list[Problem] = []
@@ -140,6 +225,29 @@ class CorpusConfig(Section):
                 )
                 if sets is not None and count > 0
             ]
+        return found + self._problems_of_several_corpora()
+
+    def _problems_of_several_corpora(self) -> list[Problem]:
+        found: list[Problem] = []
+        for number, corpus in enumerate(self.train):
+            sides = self.languages(corpus)
+            wrong = [str(way) for way in self.directions(corpus) if way not in (sides, sides.reverse)]
+            if wrong:
+                said = f"{', '.join(wrong)} is no direction of a corpus of {sides.source} and {sides.target}"
+                found.append(((f"train.{number}.directions",), f"{said}; allowed: {sides}, {sides.reverse}"))
+        if self.mix.temperature != 1 and any(corpus.weight != 1 for corpus in self.train):
+            found.append((("mix.temperature", "train"), "stands beside weights of corpus.train; give one of the two"))
+        kinds = {(way, corpus.tag) for corpus in self.train for way in self.directions(corpus)}
+        if self.split is not None and len(kinds) > 1:
+            said = "cannot take sets from corpora of several directions or tags; give corpus.valid a set for each"
+            found.append((("split",), said))
+        for kind, sets in (("valid", self.valid), ("test", self.test)):
+            for name, place in (sets or {}).items():
+                try:
+                    self.choices.choose(self.languages(place).target, place.tag)
+                except ConfigError as error:
+                    said = str(error).replace("This model", "a model of corpus.train", 1).removesuffix(".")
+                    found.append(((f"{kind}.{name}",), said))
         return found
 
 
@@ -149,7 +257,7 @@ class TokenizerConfig(Section):
     kind: Literal["bpe", "unigram", "word", "character"] = setting(
         "bpe", "Subwords (bpe, unigram), whole words, or single characters.", "refused"
     )
-    vocab_size: Annotated[int, Strict(), Ge(5)] | Literal["auto"] = setting(
+    vocab_size: Annotated[int, Strict(), Ge(5), Le(MOST_ENTRIES)] | Literal["auto"] = setting(
         "auto", "Most entries of a vocabulary; auto: from the number of pairs.", "refused"
     )
     shared: Bool = setting(True, "One vocabulary for both languages, or one for each.", "refused")

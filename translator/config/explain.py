@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from translator.config.base import NAME_PATTERN, WORD_PATTERN
-from translator.config.data import Files
+from translator.config.base import DURATION_PATTERN, NAME_PATTERN, WORD_PATTERN
+from translator.config.data import Files, TrainingCorpus
+from translator.config.directions import DIRECTION_PATTERN
 from translator.config.fields import Config
 from translator.config.keys import dotted, section_of
 from translator.config.reading import Tree, Way
@@ -17,6 +18,8 @@ from translator.config.reading import Tree, Way
 PATTERNS = {
     NAME_PATTERN: "letters, digits, dot, _ and -, not beginning with a dot",
     WORD_PATTERN: "letters, digits, _ and -",
+    DURATION_PATTERN: "days, hours, minutes and seconds such as 3h30m or 90s",
+    DIRECTION_PATTERN: "two languages such as en>it",
 }
 SIMPLE = {str: "text", bool: "true or false", Path: "a path", type(None): "null"}
 
@@ -41,8 +44,9 @@ def _words(annotation: Any, limits: list[Any]) -> list[str]:
     if origin is dict:
         return [*_words(Files, []), "a map of names to such files"]
     if origin is list:
-        return [*_words(Files, []), "a list of such files"]
-    if annotation is Files:
+        inner = _words(arguments[0], [])
+        return [*inner, "a list of such files"] if arguments[0] is TrainingCorpus else [f"a list of {inner[0]}"]
+    if isinstance(annotation, type) and issubclass(annotation, Files):
         return ["{source: FILE, target: FILE}, {path: FILE}, {hub: ID} or {starter: PART}"]
     if annotation in (int, float):
         return [f"a {'whole ' if annotation is int else ''}number{_bounds(limits)}"]
@@ -67,7 +71,7 @@ def explain(error: Any, tree: Tree, file: str) -> Iterator[tuple[Way, str, bool]
     """
     if error["type"] == "problems":
         for keys, sentence in error["ctx"]["problems"]:
-            ways = [(*error["loc"], *(part for part in key.split(".") if part)) for key in keys]
+            ways = [(*error["loc"], *(_part(part) for part in key.split(".") if part)) for key in keys]
             written = next((way for way in ways if way in tree.places), ways[0])
             yield ways[0], f"{_beginning(ways[0], tree, file, written)}: {sentence}", False
         return
@@ -85,6 +89,10 @@ def explain(error: Any, tree: Tree, file: str) -> Iterator[tuple[Way, str, bool]
         yield way, f"{beginning}: {_shown(value)} is not allowed; allowed: {allowed}", True
 
 
+def _part(text: str) -> str | int:
+    return int(text) if text.isdigit() else text  # the number of a corpus in corpus.train
+
+
 def _field_at(loc: Way) -> tuple[Way, FieldInfo | None]:
     """Way to the field that an error is about, without pydantic's marks of union members, and the field."""
     model: type[BaseModel] | None = Config
@@ -95,8 +103,8 @@ def _field_at(loc: Way) -> tuple[Way, FieldInfo | None]:
             info = model.model_fields[str(part)]
             model = section_of(info)
             way.append(part)
-        elif model is Files and part != "[key]":  # the number of a place or the name of a set
-            way.append(part)
+        elif model is not None and issubclass(model, Files) and part != "[key]":
+            way.append(part)  # the number of a corpus or the name of a set
         else:
             break
     return tuple(way), info

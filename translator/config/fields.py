@@ -7,9 +7,24 @@ these models.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from annotated_types import Ge, Le
+from pydantic import Field, Strict, model_validator
 
-from translator.config.base import NAME_PATTERN, Bool, Count, Int, Number, Problem, Section, Text, setting
+from translator.config.base import (
+    MOST_LAYERS,
+    MOST_POSITIONS,
+    MOST_WIDTH,
+    NAME_PATTERN,
+    Bool,
+    Count,
+    Duration,
+    Int,
+    Number,
+    Problem,
+    Section,
+    Text,
+    setting,
+)
 from translator.config.checks import LOWER_IS_BETTER, problems_between_sections
 from translator.config.data import CorpusConfig, TokenizerConfig
 
@@ -17,11 +32,11 @@ from translator.config.data import CorpusConfig, TokenizerConfig
 class ModelConfig(Section):
     """The Transformer: these are the keyword arguments of `translator.model.Transformer`."""
 
-    d_model: Count = setting(256, "Width of the embeddings and of every layer.", "refused")
-    num_heads: Count = setting(8, "Attention heads; they divide d_model.", "refused")
-    d_ff: Count = setting(1024, "Inner width of the feed-forward layers.", "refused")
-    num_encoder_layers: Count = setting(3, "Layers of the encoder.", "refused")
-    num_decoder_layers: Count = setting(3, "Layers of the decoder.", "refused")
+    d_model: Count = setting(256, "Width of the embeddings and of every layer.", "refused", le=MOST_WIDTH)
+    num_heads: Count = setting(8, "Attention heads; they divide d_model.", "refused", le=MOST_WIDTH)
+    d_ff: Count = setting(1024, "Inner width of the feed-forward layers.", "refused", le=MOST_WIDTH)
+    num_encoder_layers: Count = setting(3, "Layers of the encoder.", "refused", le=MOST_LAYERS)
+    num_decoder_layers: Count = setting(3, "Layers of the decoder.", "refused", le=MOST_LAYERS)
     dropout: Number = setting(0.1, "Dropout of embeddings and of each sub-layer's output.", "announced", ge=0, lt=1)
     attention_dropout: Number = setting(0.0, "Dropout of attention weights.", "announced", ge=0, lt=1)
     feedforward_dropout: Number = setting(0.0, "Dropout inside the feed-forward layers.", "announced", ge=0, lt=1)
@@ -35,7 +50,9 @@ class ModelConfig(Section):
     positions: Literal["sinusoidal", "learned", "rotary"] = setting(
         "sinusoidal", "How the model knows the order of tokens.", "refused"
     )
-    max_positions: Count = setting(1024, "Longest text in tokens that learned positions can take.", "refused")
+    max_positions: Count = setting(
+        1024, "Longest text in tokens that learned positions can take.", "refused", le=MOST_POSITIONS
+    )
     activation: Literal["relu", "gelu", "swiglu"] = setting("relu", "Activation of the feed-forward layers.", "refused")
     share_embeddings: Literal["none", "target", "all"] = setting(
         "all",
@@ -66,11 +83,11 @@ class ModelConfig(Section):
 class BatchConfig(Section):
     """How many pairs make a step."""
 
-    tokens: Int = setting(
-        4096,
-        "Most tokens of one batch: rows x (longest source or target), padding counted.",
+    tokens: Annotated[int, Strict(), Ge(2), Le(2**24)] | Literal["auto"] = setting(
+        "auto",
+        "Most tokens of one batch: rows x (longest source or target), padding counted; auto: what suits the corpus and"
+        " fits into memory (docs/memory.md), decided once and kept on resume.",
         "announced",
-        ge=2,
     )
     accumulate: Count = setting(1, "Batches whose gradients make one step.", "announced")
 
@@ -104,7 +121,7 @@ class OptimConfig(Section):
         "announced",
     )
     average_decay: Number = setting(0.999, "Decay of the moving average for each step.", "announced", gt=0, lt=1)
-    average_last: Count = setting(5, "Checkpoints in the mean when average is last.", "announced")
+    average_last: Count = setting(5, "Checkpoints in the mean when average is last.", "announced", le=1000)
 
     def problems(self) -> list[Problem]:
         found: list[Problem] = []
@@ -125,6 +142,12 @@ class TrainConfig(Section):
         "Stop after this many minutes of training; the schedule is fitted to them unless steps or epochs are given.",
         "announced",
         gt=0,
+    )
+    stop_after: Duration | None = setting(
+        None,
+        "End this job after this time, in minutes or as 3h30m: the step in hand ends, a checkpoint is written, and the"
+        " exit status is 75. The next job goes on.",
+        "free",
     )
     validate_every: Count | Literal["auto"] = setting(
         "auto",
@@ -151,6 +174,12 @@ class TrainConfig(Section):
         10, "Stop after this many steps in a row with a loss or gradient that is not finite.", "announced"
     )
     samples: Int = setting(5, "Sample translations logged at each validation.", "free", ge=0)
+    init_from: Text | None = setting(
+        None,
+        "Begin with the weights of another run, by its name or by the path of its folder. Vocabulary and model come"
+        " from there; what was written of them here must agree.",
+        "refused",
+    )
     validate_first: Bool = setting(True, "Validate once before the first step.", "free")
 
     @model_validator(mode="before")

@@ -33,6 +33,8 @@ FILTER_PRESETS: dict[str, dict[str, Any]] = {
 }
 """What `corpus.filters.preset` sets; a key that is written beside it wins."""
 
+PRESET_KEYS = {key for preset in FILTER_PRESETS.values() for key in preset}
+
 Share = Annotated[float, Strict(), Ge(0), Le(1)]
 Script = Literal[
     "Latin", "Greek", "Cyrillic", "Armenian", "Hebrew", "Arabic", "Syriac", "Thaana", "Nko", "Devanagari", "Bengali",
@@ -127,6 +129,12 @@ class Filters(Section):
         filters = build({**FILTER_PRESETS.get(preset if isinstance(preset, str) else "none", {}), **value})
         filters.model_fields_set.intersection_update(value)  # the preset's keys are not what the user wrote
         return filters
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """What these filters say when they stand over others: what was written; with a preset, all that presets set."""
+        keys = self.model_fields_set | (PRESET_KEYS if "preset" in self.model_fields_set else set())
+        return {key: value for key, value in self if key in keys}
 
     def problems(self) -> list[Problem]:
         found: list[Problem] = []

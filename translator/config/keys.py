@@ -50,7 +50,7 @@ def known_keys(model: type[BaseModel] = Config, prefix: str = "") -> Iterator[st
     """Dotted keys of all settings, those of Files left out."""
     for key, info in model.model_fields.items():
         section = section_of(info)
-        if section is None or section is Files:
+        if section is None or issubclass(section, Files):
             yield f"{prefix}{key}"
         else:
             yield from known_keys(section, f"{prefix}{key}.")
@@ -73,9 +73,9 @@ def take_unknown(
         else:
             value = values[key] = dict(values[key]) if isinstance(values[key], dict) else values[key]
         section = section_of(model.model_fields[name]) if name else None
-        if section is Files:
+        if section is not None and issubclass(section, Files):
             for inner, entry in _files_in(value, here):
-                found += take_unknown(entry, Files, inner, (*meant, name, *inner[len(here) :]))
+                found += take_unknown(entry, section, inner, (*meant, name, *inner[len(here) :]))
         elif section is not None and isinstance(value, dict):
             found += take_unknown(value, section, here, (*meant, name))
     return found

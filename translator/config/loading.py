@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from translator.config.data import FORMS, Files, as_list, as_sets, is_files
+from translator.config.data import FORMS, KINDS, TrainingCorpus, as_list, as_sets, is_files
 from translator.config.explain import explain
 from translator.config.fields import Config
 from translator.config.keys import dotted, section_of, take_unknown
@@ -16,7 +16,7 @@ from translator.errors import ConfigError
 
 STARTER = Path(__file__).resolve().parent.parent / "starter" / "config.yaml"
 SETS = ("train", "valid", "test")
-SECTIONS = {*(key for key, info in Config.model_fields.items() if section_of(info)), "filters"}
+SECTIONS = {*(key for key, info in Config.model_fields.items() if section_of(info)), "filters", "mix"}
 
 
 def load_config(path: Path | None, overrides: Sequence[str] = (), *, folder: Path | None = None) -> Config:
@@ -50,6 +50,8 @@ def _apply(text: str, tree: Tree) -> list[str]:
         way, value, problems = read_override(text)
     except ConfigError as error:
         return [str(error)]
+    if way[:2] == ("corpus", "train") and len(way) > 3 and way[2].isdigit():
+        return problems or _apply_to_corpus(text, int(way[2]), way[3:], value, tree)
     nested: Any = value
     for part in reversed(way):
         nested = {part: nested}
@@ -67,6 +69,28 @@ def _apply(text: str, tree: Tree) -> list[str]:
     return []
 
 
+def _apply_to_corpus(text: str, number: int, keys: tuple[str, ...], value: Any, tree: Tree) -> list[str]:
+    """Put corpus.train.NUMBER.key=value, counted from 0, into the tree; return what is wrong with it."""
+    corpora = as_list(tree.values.get("corpus", {}).get("train", []))
+    if number >= len(corpora):
+        return [f"override `{text}`: corpus.train has {len(corpora)} entries, and they are counted from 0"]
+    nested: Any = {keys[-1]: value}
+    for key in reversed(keys[:-1]):
+        nested = {key: nested}
+    if problems := take_unknown({"corpus": {"train": [nested]}}):
+        return [f"override `{text}`: {sentence}" for _, sentence in problems]
+    nested = _absolute(nested, Path.cwd())
+    corpora[number] = _room(corpora[number], ("corpus", "train", keys[0]))
+    values = corpora[number]
+    for key in keys[:-1]:
+        values[key] = dict(values.get(key) or {})
+        values, nested = values[key], nested[key]
+    values[keys[-1]] = nested[keys[-1]]
+    tree.values["corpus"]["train"] = corpora
+    tree.places[("corpus", "train", number, *keys)] = f"override `{text}`"
+    return []
+
+
 def _room(there: Any, way: tuple[str, ...]) -> dict[str, Any]:
     """The mapping at way[:-1], made so that the key way[-1] of an override fits into it.
 
@@ -77,19 +101,21 @@ def _room(there: Any, way: tuple[str, ...]) -> dict[str, Any]:
     if way[0] == "corpus" and len(way) > 2 and way[1] in SETS:
         there = {"path": there} if isinstance(there, str) else there
         one_place = isinstance(there, dict) and is_files(there)
-        if key not in Files.model_fields:
+        if key not in TrainingCorpus.model_fields:
             there = {way[1]: there} if one_place else there
         elif not one_place or (key in FORMS and {FORMS.get(old, FORMS[key]) for old in there} != {FORMS[key]}):
-            there = {}
+            there = {old: kept for old, kept in there.items() if old in KINDS} if one_place else {}
     return dict(there) if isinstance(there, dict) else {}
 
 
 def _make_absolute(values: dict[str, Any], folder: Path) -> None:
-    """Make the paths of corpus.train, valid and test absolute."""
-    corpus = values.get("corpus")
+    """Make the paths of corpus.train, valid and test absolute, and that of train.init_from where it is no name."""
+    corpus, train = values.get("corpus"), values.get("train")
     for key in SETS:
         if isinstance(corpus, dict) and key in corpus:
             corpus[key] = _absolute(corpus[key], folder)
+    if isinstance(train, dict) and "/" in str(train.get("init_from")):
+        train["init_from"] = _absolute(train["init_from"], folder)
 
 
 def _absolute(value: Any, folder: Path) -> Any:

@@ -4,6 +4,7 @@ Built on the parser's events, so that nothing is guessed or constructed: only nu
 text, lists and mappings exist (`no` is text, `1e-3` a number), and each key keeps its line.
 """
 
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ Way = tuple[str | int, ...]
 """Way to a value from the top: ("model", "d_model") or ("corpus", "train", 0, "path")."""
 
 MAX_BYTES = 1_000_000
+SEAL = "# Remove this line after a change by hand. SHA-256 of all below:"
 MAX_DEPTH = 20
 MAX_VALUES = 20_000  # aliases counted each time: a file of ten lines could else stand for billions
 
@@ -173,9 +175,20 @@ def parse_yaml(text: str, name: str) -> tuple[Any, _Builder]:
     return result, builder
 
 
+def seal(text: str) -> str:
+    """The same text below a line with its checksum, which `read_file` compares: damage to a stored config is found."""
+    return f"{SEAL} {_checksum(text)}\n{text}"
+
+
+def _checksum(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def read_file(path: Path) -> Tree:
-    """Read a config file. Raises ConfigError when it is absent, not UTF-8, too large, or not YAML."""
+    """Read a config file. Raises ConfigError when it is absent, damaged, not UTF-8, too large, or not YAML."""
     try:
+        if path.exists() and not path.is_file():
+            raise ConfigError(f"{path}: a folder, a pipe or a device; a config is a file")
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
@@ -191,6 +204,12 @@ def read_file(path: Path) -> Tree:
         raise ConfigError(
             f"{path}:{line}: byte 0x{data[error.start]:02X} is not UTF-8; save the file as UTF-8"
         ) from None
+    first, _, rest = text.partition("\n")
+    if first.startswith(SEAL) and first != seal(rest).partition("\n")[0]:
+        raise ConfigError(
+            f"{path}: damaged, or changed by hand (its checksum differs); copy the file again, or remove its first "
+            "line if the change is wanted"
+        )
     value, builder = parse_yaml(text, str(path))
     if not isinstance(value, dict | None):
         raise ConfigError(f"{path}: holds no keys; a config is made of lines like `seed: 1`")

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from translator.config.base import Resume
 from translator.config.data import Files
 from translator.config.fields import Config
+from translator.config.filters import Filters
 from translator.config.reading import plain_scalar
 
 PLAIN_TEXT = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
@@ -35,7 +36,7 @@ def dump_config(config: Config) -> str:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Files):  # four forms in one model: only what was given says which one
-        return {key: _plain(entry) for key, entry in value if entry != Files.model_fields[key].default}
+        return {key: _own(entry) for key, entry in value if entry != type(value).model_fields[key].default}
     if isinstance(value, BaseModel):
         return {key: _plain(entry) for key, entry in value}
     if isinstance(value, dict):
@@ -45,6 +46,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
     return str(value) if isinstance(value, Path) else value
+
+
+def _own(value: Any) -> Any:
+    """A value of a place of pairs. Of filters of its own only those that it gives: the rest are the common ones."""
+    return _plain(value.own if isinstance(value, Filters) else value)
 
 
 def _lines(mapping: Mapping[str, Any], indent: int) -> Iterator[str]:

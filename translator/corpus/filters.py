@@ -7,7 +7,7 @@ answered on sorted 64-bit hashes, in pieces, so that a large table needs little 
 
 import io
 import multiprocessing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from translator.corpus import characters
 from translator.corpus.cache import cache_key, cached, parts_folder, usable_cores
 from translator.corpus.language import check_languages
-from translator.corpus.pairs import BATCH_ROWS, NUM_EXAMPLES, Pairs
+from translator.corpus.pairs import BATCH_ROWS, NUM_EXAMPLES, ROW, Pairs
 from translator.corpus.progress import Progress
 from translator.corpus.rules import TextFilters, text_rules
 from translator.corpus.sides import Mask, Sides
@@ -49,74 +49,126 @@ class Filters(TextFilters, Protocol):
 
 
 @dataclass(frozen=True)
+class Share:
+    """The training pairs of one corpus: how many they are, what they are filtered by, and their languages.
+
+    `in_reverse`: they are learned from target to source, or that too.
+    """
+
+    num_pairs: int
+    filters: Filters
+    languages: tuple[str, str]
+    in_reverse: bool = False
+
+    @property
+    def identity(self) -> list[Any]:
+        """What decides which pairs stay, as JSON values."""
+        settings = {key: value for key, value in self.filters.model_dump(mode="json").items() if key != "preset"}
+        return [self.num_pairs, settings, list(self.languages), self.in_reverse]
+
+
+@dataclass(frozen=True)
 class Dropped:
-    """Pairs that one filter left out: its key, the reason in words, how many of each place, and the first few rows."""
+    """Pairs that one filter left out: its key, the reason in words, how many of each corpus, and the first few rows."""
 
     key: str
     reason: str
-    by_origin: list[int]
+    by_corpus: list[int]
     rows: list[int]
 
     @property
     def count(self) -> int:
         """Pairs in all."""
-        return sum(self.by_origin)
+        return sum(self.by_corpus)
 
 
 def apply_filters(
-    pairs: Pairs, filters: Filters, languages: tuple[str, str], held_out: list[Pairs], *, num_workers: int | None = None
+    pairs: Pairs, shares: list[Share], held_out: list[Pairs], *, num_workers: int | None = None
 ) -> tuple[Mask, list[Dropped]]:
     """Which pairs stay, and what each filter left out; a pair that several would leave out counts for the first.
 
+    Each corpus has filters of its own. Copies are looked for among the pairs of all corpora that stay, sources with an
+    earlier target among those of the same languages.
+
     Args:
-        languages: of source and target.
+        shares: of each corpus, in the order in which its pairs stand in `pairs`.
         held_out: validation and test sets, which `drop_overlap` compares with.
         num_workers: processes for a large table (default: one for each core).
 
     Raises:
         CorpusError: languages cannot be told as `min_language` asks.
     """
-    others = [one.fingerprint for one in held_out]
 
     def build(folder: Path) -> dict[str, Any]:
-        keep, dropped = _decide(pairs, filters, languages, held_out, num_workers)
-        np.save(folder / "keep.npy", keep)
-        return {"dropped": [vars(one) for one in dropped]}
+        decision = _decide(pairs, shares, held_out, num_workers)
+        np.save(folder / "keep.npy", decision.keep)
+        return {"dropped": [vars(one) for one in decision.dropped.values()]}
 
-    key = cache_key("filters", RULES_VERSION, pairs.identity, _settings(filters), list(languages), others)
-    folder, info = cached(key, build)
+    others = [one.fingerprint for one in held_out]
+    key = cache_key("filters", RULES_VERSION, pairs.identity, [share.identity for share in shares], others)
+    folder, info = cached(key, build, what="the table of what the filters leave out", num_bytes=2 * len(pairs))
     return np.load(folder / "keep.npy", allow_pickle=False), [Dropped(**one) for one in info["dropped"]]
 
 
-def _settings(filters: Filters) -> dict[str, Any]:
-    return {key: value for key, value in filters.model_dump(mode="json").items() if key != "preset"}
+class _Decision:
+    """Which pairs stay so far, and what was left out, by key and reason."""
+
+    def __init__(self, pairs: Pairs, shares: list[Share]) -> None:
+        self._pairs, self._shares = pairs, shares
+        self.keep = np.ones(len(pairs), dtype=bool)
+        self.dropped: dict[tuple[str, str], Dropped] = {}
+        ends = np.cumsum([share.num_pairs for share in shares]).tolist()
+        self.spans = [slice(end - share.num_pairs, end) for end, share in zip(ends, shares, strict=True)]
+
+    def leave_out(self, number: int, key: str, reason: str, mask: Mask) -> None:
+        """`mask` is of the pairs of corpus `number`."""
+        span = self.spans[number]
+        rows = np.flatnonzero(mask & self.keep[span]) + span.start
+        if not len(rows):
+            return
+        self.keep[rows] = False
+        found = self.dropped.setdefault((key, reason), Dropped(key, reason, [0] * len(self.spans), []))
+        found.by_corpus[number] += len(rows)
+        found.rows.extend(rows[: NUM_EXAMPLES - len(found.rows)].tolist())
+
+    def leave_out_later(
+        self, corpora: list[int], key: str, reason: str, column: str, is_on: Callable[[Filters], bool]
+    ) -> None:
+        """Those with the hash of an earlier pair of `corpora` that stays, in the corpora where the filter is on."""
+        asked = [number for number in corpora if is_on(self._shares[number].filters)]
+        if not asked:
+            return
+        among = np.zeros(len(self.keep), dtype=bool)
+        for number in corpora:
+            among[self.spans[number]] = self.keep[self.spans[number]]
+        mask = later(self._pairs.rows[column], among)
+        for number in asked:
+            self.leave_out(number, key, reason, mask[self.spans[number]])
 
 
-def _decide(
-    pairs: Pairs, filters: Filters, languages: tuple[str, str], held_out: list[Pairs], num_workers: int | None
-) -> tuple[Mask, list[Dropped]]:
-    found, reasons = _text_reasons(pairs, filters, languages, num_workers)
-    keep = np.ones(len(pairs), dtype=bool)
-    dropped = []
-
-    def leave_out(key: str, reason: str, mask: Mask) -> None:
-        rows = np.flatnonzero(mask & keep)
-        keep[rows] = False
-        if len(rows):
-            by_origin = np.bincount(pairs.rows["origin"][rows], minlength=len(pairs.origins)).tolist()
-            dropped.append(Dropped(key, reason, by_origin, rows[:NUM_EXAMPLES].tolist()))
-
-    for number, (key, reason) in enumerate(reasons, start=1):
-        leave_out(key, reason, found == number)
-    if filters.drop_duplicates:
-        leave_out("drop_duplicates", "exact copies", copies(pairs.rows))
-    if held_out and filters.drop_overlap != "none":
-        others = np.concatenate([one.rows for one in held_out])
-        by: Any = filters.drop_overlap
-        leave_out("drop_overlap", f"{by} also in a held-out set", overlap(pairs.rows, others, by))
-    if filters.targets_per_source == "first":
-        leave_out("targets_per_source", "another target of an earlier source", later_targets(pairs.rows, keep))
-    return keep, dropped
+def _decide(pairs: Pairs, shares: list[Share], held_out: list[Pairs], num_workers: int | None) -> _Decision:
+    decision = _Decision(pairs, shares)
+    for number, (share, span) in enumerate(zip(shares, decision.spans, strict=True)):
+        found, reasons = _text_reasons(pairs.part(span.start, span.stop), share, num_workers)
+        for which, (key, reason) in enumerate(reasons, start=1):
+            decision.leave_out(number, key, reason, found == which)
+    everywhere = list(range(len(shares)))
+    decision.leave_out_later(everywhere, "drop_duplicates", "exact copies", "pair", lambda one: one.drop_duplicates)
+    others = np.concatenate([one.rows for one in held_out]) if held_out else np.empty(0, dtype=ROW)
+    for number, (share, span) in enumerate(zip(shares, decision.spans, strict=True)):
+        if held_out and share.filters.drop_overlap != "none":
+            by: Any = share.filters.drop_overlap
+            also = overlap(pairs.rows[span], others, by)
+            if share.in_reverse:
+                also |= overlap(reverse(pairs.rows[span]), others, by)
+            decision.leave_out(number, "drop_overlap", f"{by} also in a held-out set", also)
+    for languages in dict.fromkeys(share.languages for share in shares):
+        alike = [number for number in everywhere if shares[number].languages == languages]
+        reason = "another target of an earlier source"
+        decision.leave_out_later(
+            alike, "targets_per_source", reason, "source", lambda one: one.targets_per_source == "first"
+        )
+    return decision
 
 
 def would_drop(pairs: Pairs, filters: Filters, languages: tuple[str, str], most_pairs: int) -> list[Dropped]:
@@ -130,14 +182,14 @@ def would_drop(pairs: Pairs, filters: Filters, languages: tuple[str, str], most_
 
 
 def _text_reasons(
-    pairs: Pairs, filters: Filters, languages: tuple[str, str], num_workers: int | None
+    pairs: Pairs, share: Share, num_workers: int | None
 ) -> tuple[NDArray[np.uint8], list[tuple[str, str]]]:
     """For each pair the number (from 1) of the first rule that leaves it out, or 0; and key and reason of the rules."""
-    rules = [(rule.key, rule.reason) for rule in text_rules(filters, languages)]
-    if filters.min_language is not None:
-        check_languages(languages)
+    rules = [(rule.key, rule.reason) for rule in text_rules(share.filters, share.languages)]
+    if share.filters.min_language is not None:
+        check_languages(share.languages)
     starts = range(0, len(pairs), PART_ROWS)
-    key = cache_key("rules", RULES_VERSION, PART_ROWS, pairs.fingerprint, _settings(filters), list(languages))
+    key = cache_key("rules", RULES_VERSION, PART_ROWS, pairs.fingerprint, share.identity)
     with (
         parts_folder(key) if len(starts) > 1 else nullcontext() as folder,
         Progress("Filtering", len(pairs)) as progress,
@@ -146,8 +198,8 @@ def _text_reasons(
             (
                 folder and folder / f"{start}.npy",
                 pairs.dataset.select(range(start, min(start + PART_ROWS, len(pairs)))),
-                filters,
-                languages,
+                share.filters,
+                share.languages,
             )
             for start in starts
         )
@@ -196,11 +248,13 @@ def copies(rows: Rows) -> Mask:
     return _later(rows["pair"])
 
 
-def later_targets(rows: Rows, keep: Mask) -> Mask:
-    """True for each of the pairs in `keep` whose source stood before in one of them."""
-    mask = np.zeros(len(rows), dtype=bool)
-    kept = np.flatnonzero(keep)
-    mask[kept[_later(rows["source"][kept])]] = True
+def later(values: Hashes, among: Mask) -> Mask:
+    """True for each of the values in `among` that stood before in one of them."""
+    if among.all():
+        return _later(values)
+    mask = np.zeros(len(values), dtype=bool)
+    rows = np.flatnonzero(among)
+    mask[rows[_later(values[rows])]] = True
     return mask
 
 
@@ -223,6 +277,13 @@ def overlap(rows: Rows, others: Rows, by: Literal["pair", "source"]) -> Mask:
     if by == "source":
         return _members(rows["source"], others["source"])
     return _members(normalised_pairs(rows), normalised_pairs(others))
+
+
+def reverse(rows: Rows) -> Rows:
+    """The rows from target to source, for comparisons of normalised sides: the exact pair keeps its hash."""
+    turned = np.array(rows)
+    turned["source"], turned["target"] = rows["target"], rows["source"]
+    return turned
 
 
 def normalised_pairs(rows: Rows) -> Hashes:

@@ -1,8 +1,8 @@
 """All sets of a run: read, split, compared with each other, filtered as asked, and reported."""
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from typing import Any, Protocol
@@ -12,10 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from translator.corpus.cache import cache_key, cached
-from translator.corpus.filters import Filters, ambiguous_sources, apply_filters, copies, equal_sides, notes, overlap
+from translator.corpus.filters import (
+    Filters,
+    Share,
+    ambiguous_sources,
+    apply_filters,
+    copies,
+    equal_sides,
+    notes,
+    overlap,
+    reverse,
+)
 from translator.corpus.pairs import NUM_EXAMPLES, Pairs, join
 from translator.corpus.read import read_pairs
-from translator.corpus.report import CorpusReport, FilterResult, PlaceCounts
+from translator.corpus.report import CorpusReport, PlaceCounts
 from translator.corpus.sides import Mask
 from translator.corpus.split import TEST, TRAIN, VALID, pinned_split
 from translator.errors import CorpusError
@@ -44,8 +54,7 @@ class CorpusSettings(Protocol):
     def test(self) -> Any: ...
     @property
     def split(self) -> Any: ...
-    @property
-    def filters(self) -> Filters: ...
+    def filters_of(self, corpus: Any) -> Filters: ...
 
 
 @dataclass(frozen=True)
@@ -53,7 +62,8 @@ class Corpus:
     """Everything that a run reads: tables with the string columns source and target.
 
     Attributes:
-        train: pairs to learn from.
+        train: pairs to learn from, those of all corpora one after the other.
+        sizes: of each corpus of the settings' `train`, in order, the pairs that are left in `train`.
         valid, test: sets by name, in the order of the config ("valid" or "test" where one set has no name).
         report: counts of what was found and left out.
         fingerprint: hash of the pairs of train and valid in order. File names, times and packing have no part
@@ -62,6 +72,7 @@ class Corpus:
     """
 
     train: datasets.Dataset
+    sizes: tuple[int, ...]
     valid: dict[str, datasets.Dataset]
     test: dict[str, datasets.Dataset]
     report: CorpusReport
@@ -71,6 +82,11 @@ class Corpus:
     def locate(self, name: str, row: int) -> str:
         """Where a row of a set came from, such as "pairs.tsv, line 7"; names as in the report."""
         return self.sets[name].locate(row)
+
+    def contents(self) -> dict[str, list[dict[str, Any]]]:
+        """What `fingerprint` is of, set by set and place by place (see `Pairs.contents`): it tells what has changed."""
+        names = [name for name in self.sets if name.removeprefix("valid/") in self.valid or name == "train"]
+        return {name: self.sets[name].contents() for name in names}
 
     def num_left_out(self, name: str) -> int:
         """Rows of a set that held no pair, so that scores of it are of a part; names as in the report."""
@@ -91,6 +107,7 @@ def prepare(settings: CorpusSettings, *, most_rows: int | None = None) -> Corpus
     """
     report = CorpusReport()
     train = _read(settings.train, "train", settings, report, most_rows)
+    sizes = tuple(place.kept for place in report.places)
     valid, test = (
         {name: _read(files, name, settings, report, most_rows) for name, files in _named(kind, value).items()}
         for kind, value in (("valid", settings.valid), ("test", settings.test))
@@ -103,20 +120,18 @@ def prepare(settings: CorpusSettings, *, most_rows: int | None = None) -> Corpus
         if settings.split.test:
             test = {"test": train.select(parts == TEST)}
             report.add("test", "held out of train", len(test["test"]))
-        kept = parts == TRAIN
-        for number, place in enumerate(report.places[: len(train.origins)]):  # those of train were read first
-            place.held_out = int((~kept & (train.rows["origin"] == number)).sum())
-            place.kept -= place.held_out
-        train = train.select(kept)
+        _count_held_out(parts != TRAIN, sizes, report)
+        train, sizes = train.select(parts == TRAIN), _sizes(parts == TRAIN, sizes)
     _describe({"train": train, **valid, **test}, report)
     held_out = {**valid, **test}
-    _compare(train, held_out, settings.filters.drop_overlap, report)
-    languages = (settings.source_language, settings.target_language)
-    train = _filter(train, list(held_out.values()), settings.filters, languages, report)
+    shares = _shares(settings, sizes)
+    _compare(_both_ways(train, shares), held_out, _drops_overlap(shares), report)
+    train, sizes = _filter(train, shares, list(held_out.values()), report)
     sets = {"train": train, **held_out}
     contents = "\n".join(pairs.fingerprint for pairs in (train, *valid.values()))
     return Corpus(
         train=train.dataset,
+        sizes=sizes,
         valid={name.removeprefix("valid/"): pairs.dataset for name, pairs in valid.items()},
         test={name.removeprefix("test/"): pairs.dataset for name, pairs in test.items()},
         report=report,
@@ -156,6 +171,41 @@ def _read(files: Any, name: str, settings: CorpusSettings, report: CorpusReport,
     return join(parts)
 
 
+def _sizes(keep: Mask, sizes: Sequence[int]) -> tuple[int, ...]:
+    """How many rows of each corpus are in `keep`; `sizes` are those of the corpora, one after the other."""
+    ends = np.cumsum(sizes)
+    return tuple(int(keep[end - size : end].sum()) for end, size in zip(ends, sizes, strict=True))
+
+
+def _count_held_out(mask: Mask, sizes: Sequence[int], report: CorpusReport) -> None:
+    for place, count in zip(report.places, _sizes(mask, sizes), strict=False):  # those of train were read first
+        place.held_out = count
+        place.kept -= count
+
+
+def _shares(settings: CorpusSettings, sizes: Sequence[int]) -> list[Share]:
+    """The training corpora as the filters see them."""
+    shares = []
+    places = settings.train if isinstance(settings.train, list | tuple) else [settings.train]
+    for place, num_pairs in zip(places, sizes, strict=True):
+        source = getattr(place, "source_language", None) or settings.source_language
+        target = getattr(place, "target_language", None) or settings.target_language
+        in_reverse = f"{target}>{source}" in (getattr(place, "directions", None) or ())
+        shares.append(Share(num_pairs, settings.filters_of(place), (source, target), in_reverse))
+    return shares
+
+
+def _both_ways(train: Pairs, shares: list[Share]) -> Pairs:
+    """`train` and, turned round, the pairs that are learned in reverse too; for comparisons of rows alone."""
+    turned = np.repeat([share.in_reverse for share in shares], [share.num_pairs for share in shares])
+    return replace(train, rows=np.concatenate([train.rows, reverse(train.rows[turned])])) if turned.any() else train
+
+
+def _drops_overlap(shares: list[Share]) -> str:
+    """The least that `drop_overlap` takes out of any corpus."""
+    return min((share.filters.drop_overlap for share in shares), key=("none", "pair", "source").index)
+
+
 def _describe(sets: dict[str, Pairs], report: CorpusReport) -> None:
     """Sizes, copies, sources with several targets and pairs with equal sides."""
     for name, pairs in sets.items():
@@ -186,8 +236,8 @@ def _remembered(what: str, sets: list[Pairs], find: Callable[[], Counts]) -> Cou
     """What was found of these sets: of large ones from the cache, so that a second start need not sort them again."""
     if sum(map(len, sets)) < LARGE:
         return find()
-    key = cache_key(what, [pairs.fingerprint for pairs in sets])
-    found: Counts = cached(key, lambda folder: {"found": find()})[1]["found"]
+    key = cache_key(what, [pairs.identity for pairs in sets])
+    found: Counts = cached(key, lambda folder: {"found": find()}, what="counts of pairs")[1]["found"]
     return found
 
 
@@ -218,24 +268,18 @@ def _shared(pairs: Pairs, other: Pairs) -> Counts:
 
 
 def _filter(
-    train: Pairs, held_out: list[Pairs], filters: Filters, languages: tuple[str, str], report: CorpusReport
-) -> Pairs:
-    """Training pairs that pass the filters; every one that is left out is counted by its reason."""
-    report.notes += notes(filters, languages)
-    keep, dropped = apply_filters(train, filters, languages, held_out)
-    places = [place for place in report.places if place.set == "train"]
+    train: Pairs, shares: list[Share], held_out: list[Pairs], report: CorpusReport
+) -> tuple[Pairs, tuple[int, ...]]:
+    """Training pairs that pass the filters, and how many are left of each corpus; all that is left out is counted."""
+    report.notes += dict.fromkeys(note for share in shares for note in notes(share.filters, share.languages))
+    keep, dropped = apply_filters(train, shares, held_out)
     for found in dropped:
         report.add("train", f"dropped: {found.reason}", found.count, train.examples(found.rows))
-        report.filters.append(
-            FilterResult("train", found.key, found.reason, found.count, [train.shown(row) for row in found.rows])
-        )
-        for place, count in zip(places, found.by_origin, strict=True):
-            if count:
-                place.dropped[found.reason] = count
-                place.kept -= count
+        shown = [train.shown(row) for row in found.rows]
+        report.leave_out(found.key, found.reason, found.by_corpus, shown)
     if not keep.any():
         reasons = "; ".join(f"dropped: {found.reason} ({found.count:,})" for found in dropped)
         raise CorpusError(f"the filters leave no pairs to train on: {reasons}; loosen corpus.filters")
     if dropped:
         report.add("train", "pairs left to train on", keep.sum())
-    return train.select(keep)
+    return train.select(keep), _sizes(keep, [share.num_pairs for share in shares])

@@ -11,10 +11,12 @@ from typing import Any
 
 import datasets
 
-from translator.corpus.pairs import Pairs, Tally, store
-from translator.corpus.read_hub import load_folder, load_hub, rows_of_dataset, table_files
+from translator.corpus.pairs import Pairs
+from translator.corpus.read_folder import columnar_files, is_columnar, rows_of_files, split_files
+from translator.corpus.read_hub import load_hub, rows_of_dataset
 from translator.corpus.read_tables import Row, TableOptions, read_csv, read_jsonl, read_tsv
 from translator.corpus.read_text import read_aligned
+from translator.corpus.store import Tally, store
 from translator.errors import CorpusError
 from translator.files import sha256_file
 
@@ -68,9 +70,10 @@ def read_pairs(
 
     Args:
         files: a mapping (or pydantic model) with source and target, or path, or hub, or starter, and the
-            optional subset, split, revision, source_column, target_column, header, format; a path alone
-            means {path: ...}.
-        source_language, target_language: as the columns of tables may be named, such as "en" and "it".
+            optional subset, split, revision, source_column, target_column, header, format, and source_language
+            and target_language of its own; a path alone means {path: ...}.
+        source_language, target_language: as the columns of tables may be named, such as "en" and "it"; what
+            `files` says of its languages goes before.
         key: the setting that named the files, for messages.
         most_rows: no more rows are read, for a quick look.
 
@@ -79,14 +82,15 @@ def read_pairs(
     """
     fields = _fields(files)
     options = TableOptions(
-        languages=(source_language, target_language),
+        languages=(fields.get("source_language", source_language), fields.get("target_language", target_language)),
         source_column=fields.get("source_column"),
         target_column=fields.get("target_column"),
         header=fields.get("header"),
     )
     place = _place(fields, options, key)
     identity = place.identity if most_rows is None else {**place.identity, "most_rows": most_rows}
-    pairs, tally = store(identity, place.name, lambda: islice(place.rows(), most_rows))
+    num_bytes = _size(fields) if most_rows is None else 0
+    pairs, tally = store(identity, place.name, lambda: islice(place.rows(), most_rows), num_bytes=num_bytes)
     if not len(pairs):
         raise CorpusError(f"no usable pairs in {place.name}: {_why_none(tally)}")
     notes = []
@@ -101,6 +105,12 @@ def _fields(files: Any) -> dict[str, Any]:
         return {"path": files}
     dumped = files if isinstance(files, Mapping) else files.model_dump()
     return {name: value for name, value in dumped.items() if value is not None}
+
+
+def _size(fields: Mapping[str, Any]) -> int:
+    """Bytes of the files of a place: about those of its table. 0 where they are not known."""
+    files = [Path(fields[name]) for name in ("source", "target", "path") if name in fields]
+    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def _lines(numbers: list[int]) -> str:
@@ -131,10 +141,14 @@ def _place(fields: Mapping[str, Any], options: TableOptions, key: str) -> _Input
     path = _existing(fields["path"], f"{key}.path", folder=True)
     if not path.is_dir():
         return _table_input([path], str(path), options, fields.get("format") or _format_of(path, key))
-    tables = table_files(path, TABLE_ENDINGS, split)
+    # Beside Parquet and Arrow files, JSON files hold what is said about them.
+    tables = [] if is_columnar(path) else split_files(path, TABLE_ENDINGS, split)
     if tables:
         return _table_input(tables, str(path), options, None)
-    return _dataset_input(load_folder(path, split=split), str(path), options)
+    files = columnar_files(path, split)
+    sums = [sha256_file(file) for file in files]
+    columnar = {"files": sums, "options": [options.languages, options.columns]}
+    return _Input(str(path), columnar, lambda: rows_of_files(files, str(path), options))
 
 
 def _existing(path: Any, key: str, *, folder: bool = False) -> Path:
@@ -143,6 +157,8 @@ def _existing(path: Any, key: str, *, folder: bool = False) -> Path:
         raise CorpusError(f"{key}: there is no file {found}")
     if found.is_dir() and not folder:
         raise CorpusError(f"{key}: {found} is a folder, and a file is needed here")
+    if not found.is_dir() and not found.is_file():
+        raise CorpusError(f"{key}: {found} is a pipe or a device, and it must be a file, which is read several times")
     return found
 
 

@@ -1,20 +1,20 @@
-"""Rows of `datasets` data sets: hub ids, and local folders in the layout of the hub or of `save_to_disk`."""
+"""Rows of data sets of the Hugging Face hub, through the `datasets` library.
+
+What its authors wrote into a data set decides which files are read, so that is looked at before anything is: no file
+of this machine, and none from another place in the network.
+"""
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import datasets
 
 from translator.corpus.read_tables import Row, TableOptions, pick_columns
 from translator.errors import CorpusError
 
-SPLIT_WORDS = (
-    {"train", "training"},
-    {"validation", "valid", "val", "dev"},
-    {"test", "testing", "eval", "evaluation"},
-)
-"""Words in file names that mean the same split, as `datasets` reads them."""
+HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 NO_ANSWER = {"ConnectionError", "TransportError", "TimeoutError", "LocalEntryNotFoundError"}
 """Classes of errors, with all that inherit from them, that mean that the hub gave no answer."""
@@ -27,12 +27,28 @@ def load_hub(hub: str, *, subset: str | None, split: str, revision: str | None) 
         CorpusError: it does not exist, cannot be reached, or has no such subset or split.
     """
     place = f"hub data set {hub}" + (f" ({subset})" if subset else "")
+    if not HUB_ID.fullmatch(hub) or ".." in hub or Path(hub).exists():
+        raise CorpusError(f"{place}: a hub id is written OWNER/NAME; for files of this machine give path, not hub")
     try:
-        found = datasets.load_dataset(hub, subset, split=split, revision=revision)
+        builder = datasets.load_dataset_builder(hub, subset, revision=revision)
+        _refuse_other_places(builder, place)
+        builder.download_and_prepare()
+        found = builder.as_dataset(split=split)
+    except CorpusError:
+        raise
     # The library raises a dozen unrelated classes here; each means that the user cannot have the data.
     except Exception as error:
         raise CorpusError(f"{place} cannot be loaded: {_reason(error)}") from error
     return _one_split(found, place)
+
+
+def _refuse_other_places(builder: Any, place: str) -> None:
+    """Files that a data set lists must be its own: "/etc/hosts" in its README.md would else be read."""
+    listed = getattr(builder.config, "data_files", None)
+    groups = listed.values() if isinstance(listed, dict) else [listed or []]
+    for file in (str(file) for group in groups for file in ([group] if isinstance(group, str) else group)):
+        if not file.startswith("hf://datasets/"):
+            raise CorpusError(f"{place} names a file outside the hub, {file}, which is not read; use another data set")
 
 
 def _reason(error: Exception) -> str:
@@ -58,28 +74,6 @@ def _is_about_the_network(error: Exception) -> bool:
     return False
 
 
-def load_folder(folder: Path, *, split: str) -> datasets.Dataset:
-    """A split of a local folder: what `save_to_disk` wrote, or data files in the layout of a hub data set.
-
-    Raises:
-        CorpusError: there is no such split, or the files cannot be read.
-    """
-    try:
-        if (folder / "dataset_dict.json").is_file() or (folder / "state.json").is_file():
-            saved = datasets.load_from_disk(str(folder))
-            if not isinstance(saved, datasets.DatasetDict):
-                return saved
-            if split in saved:
-                return saved[split]
-            raise CorpusError(f"{folder} has no split {split!r}, only {', '.join(saved)}")
-        found = datasets.load_dataset(str(folder), split=split)
-    except CorpusError:
-        raise
-    except Exception as error:  # as above: any class, one meaning
-        raise CorpusError(f"{folder} cannot be loaded as a data set: {_sentence(error)}") from error
-    return _one_split(found, str(folder))
-
-
 def _one_split(found: object, place: str) -> datasets.Dataset:
     if isinstance(found, datasets.Dataset):
         return found
@@ -94,29 +88,6 @@ def _sentence(error: Exception) -> str:
     chosen = cause if isinstance(error, datasets.exceptions.DatasetGenerationError) else error
     lines = str(chosen).strip().splitlines()
     return lines[0].rstrip(".") if lines else type(chosen).__name__
-
-
-def table_files(folder: Path, endings: tuple[str, ...], split: str) -> list[Path]:
-    """The TSV, CSV and JSON files of a split in a folder; empty where `datasets` has to read it.
-
-    Such files are read by our own readers, since those of `datasets` take "NA" for nothing and "007" for 7.
-    """
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
-    tables = [path for path in files if path.name.lower().endswith(endings)]
-    own_layout = any(path.suffix in {".parquet", ".arrow"} or path.name == "state.json" for path in files)
-    if own_layout or not tables:
-        return []
-    group = next((words for words in SPLIT_WORDS if split in words), {split})
-    words = {path: _words(path.relative_to(folder)) for path in tables}
-    named = [path for path in tables if words[path] & group]
-    if named or split != "train":
-        return named
-    # Files that name no split at all are the training set.
-    return [path for path in tables if not words[path] & set().union(*SPLIT_WORDS)]
-
-
-def _words(path: Path) -> set[str]:
-    return set(re.findall(r"[a-z]+", str(path).lower()))
 
 
 def rows_of_dataset(dataset: datasets.Dataset, place: str, options: TableOptions) -> Iterator[Row]:

@@ -30,7 +30,9 @@ te:telugu th:thai tr:turkish uk:ukrainian ur:urdu vi:vietnamese xh:xhosa yo:yoru
 """
 LANGUAGE_NAMES: dict[str, str] = dict(re.findall(r"(\w+):(\w+)", _ENGLISH_NAMES))
 
-CSV_CELL_LIMIT = 1 << 20
+CELL_LIMIT = 1 << 20
+"""Most characters of a cell."""
+
 NAMING_ROWS = 1000
 
 
@@ -100,7 +102,7 @@ def read_csv(path: Path, options: TableOptions) -> Iterator[Row]:
 
 def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
     # The limit makes a quote that is never closed an error soon, before it swallows the rest of the file.
-    csv.field_size_limit(CSV_CELL_LIMIT)
+    csv.field_size_limit(CELL_LIMIT)
     lines = read_lines(path)
     head = next(lines, None)
     if head is None:

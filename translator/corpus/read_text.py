@@ -15,6 +15,9 @@ from translator.errors import CorpusError
 
 BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 64 << 20
+BOMB_BYTES, BOMB_RATIO = 16 << 20, 100
+"""A gzip file that has grown to so many bytes, so many times its own size, is no text (which grows fourfold)."""
+
 GZIP_MAGIC = b"\x1f\x8b"
 UTF8_BOM = b"\xef\xbb\xbf"
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")  # UTF-32's begin with the same two bytes or with zeros
@@ -33,9 +36,8 @@ def read_lines(path: Path) -> Iterator[str]:
     try:
         with path.open("rb") as raw:
             packed = raw.peek(2)[:2] == GZIP_MAGIC
-            file = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
             num_lines = 0
-            for block in _whole_lines(file, path):
+            for block in _whole_lines(_unpacked(raw, path) if packed else _blocks(raw), path):
                 lines = _decode(block, path, num_lines)
                 yield from lines
                 num_lines += len(lines)
@@ -45,11 +47,29 @@ def read_lines(path: Path) -> Iterator[str]:
         raise CorpusError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
-def _whole_lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    while block := file.read(BLOCK_BYTES):
+        yield block
+
+
+def _unpacked(raw: BinaryIO, path: Path) -> Iterator[bytes]:
+    """The content of a gzip file, while it is no bomb: a file of a megabyte can hold a gigabyte."""
+    num_bytes = 0
+    for block in _blocks(cast(BinaryIO, gzip.GzipFile(fileobj=raw))):
+        num_bytes += len(block)
+        if num_bytes > max(BOMB_BYTES, BOMB_RATIO * raw.tell()):
+            raise CorpusError(
+                f"{path}: the gzip data grows to over {BOMB_RATIO} times its size, as no file of sentences does; "
+                f"unpack it yourself if you trust it"
+            )
+        yield block
+
+
+def _whole_lines(blocks: Iterator[bytes], path: Path) -> Iterator[bytes]:
     """The file in blocks that end with a line (the last one may lack its LF)."""
     pieces: list[bytes] = []
     num_lines = 0
-    while block := file.read(BLOCK_BYTES):
+    for block in blocks:
         cut = block.rfind(b"\n") + 1
         if cut:
             yield b"".join([*pieces, block[:cut]])

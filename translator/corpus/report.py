@@ -1,6 +1,6 @@
 """What was found in the corpus and what was left out: shown before training and kept with the run."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -55,6 +55,14 @@ class CorpusReport:
     def add(self, set: str, reason: str, count: int, examples: Iterable[str] = ()) -> None:
         """Add a row; later steps (filters that count tokens) use it too."""
         self.rows.append(ReportRow(set, reason, int(count), "; ".join(examples)))
+
+    def leave_out(self, key: str, reason: str, by_corpus: Sequence[int], examples: list[dict[str, str]]) -> None:
+        """Count what a filter left out of each training corpus."""
+        self.filters.append(FilterResult("train", key, reason, sum(by_corpus), examples))
+        for place, count in zip((place for place in self.places if place.set == "train"), by_corpus, strict=True):
+            if count:
+                place.dropped[reason] = place.dropped.get(reason, 0) + count
+                place.kept -= count
 
     def count(self, set: str, reason: str) -> int:
         """The count in the row of `set` and `reason`; 0 where there is none."""

@@ -1,0 +1,42 @@
+"""Power loss: the order of the system calls says what is on the disk at any moment."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.small_run import write_corpus
+from tests.torture.tracing import Call, trace, unsafe_renames
+
+
+def can_trace() -> bool:
+    """Whether strace is here and may look at processes."""
+    if shutil.which("strace") is None:
+        return False
+    return subprocess.run(["strace", "-f", "--seccomp-bpf", "-o", "/dev/null", "true"], check=False).returncode == 0
+
+
+@pytest.mark.skipif(not can_trace(), reason="needs the program strace (Linux)")
+def test_everything_is_flushed_before_it_gets_its_name(tmp_path: Path) -> None:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    write_corpus(folder)
+    words = ["train.steps=2", "train.validate_every=2", "train.save_every=1", "tokenizer.kind=bpe"]
+    calls = trace(folder, "train", "small.yaml", *words)
+    number, problems = unsafe_renames(calls, folder)
+    assert problems == []
+    renamed = {call.text.rpartition("/")[2].rstrip('"') for call in calls if call.name.startswith("rename")}
+    assert {"newest", "best", "step-00000001", "step-00000002", "state.json", "checksums.json"} <= renamed
+    assert {"model.safetensors", "optimizer.safetensors", "config.yaml", "tokenizer.source.json"} <= renamed
+    assert number > 30
+
+
+def test_the_reader_of_traces_sees_what_is_missing() -> None:
+    write, flush = Call("write", "", "/f/.a"), Call("fsync", "", "/f/.a")
+    rename, folder = Call("rename", '"/f/.a", "/f/a"', "/f/.a"), Call("fsync", "", "/f")
+    assert unsafe_renames([write, flush, rename, folder], Path("/f")) == (1, [])
+    assert "is not flushed before" in unsafe_renames([write, rename, folder], Path("/f"))[1][0]
+    assert "never flushed" in unsafe_renames([write, flush, rename], Path("/f"))[1][0]
+    inside = Call("write", "", "/f/.a/x")
+    assert "/f/.a/x is not flushed" in unsafe_renames([inside, rename, folder], Path("/f"))[1][0]

@@ -1,0 +1,150 @@
+"""The measuring of scripts/bench: formula, statistics, invented text; what is measured is tested where it belongs."""
+
+import importlib.util
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from scripts.benchmarks import __main__ as bench
+from scripts.benchmarks import guard
+from scripts.benchmarks.contest import summarise
+from scripts.benchmarks.corpus import draw_lengths, word, write_corpus
+from scripts.benchmarks.decode import fit_growth
+from scripts.benchmarks.decoding import OurDecoding, without_cache
+from scripts.benchmarks.flop import TRAINING, Work, padded_work, products, real_work
+from scripts.benchmarks.settings import Setting
+from translator.batches import Batch, collate
+from translator.loss import token_loss
+from translator.model import Transformer
+
+SIZES = Setting(d_model=16, d_ff=40, num_heads=2, num_layers=2, vocab_size=50, batch_tokens=100)
+LENGTHS = ((3, 5), (6, 2), (1, 4))  # source and target, end marks not counted
+
+
+def batch() -> Batch:
+    pairs = [(np.full(src, 7), np.full(tgt, 8)) for src, tgt in LENGTHS]
+    return collate(pairs, range(len(pairs)))
+
+
+def test_the_formula_counts_what_the_counter_of_torch_counts() -> None:
+    one = batch()
+    model = Transformer(SIZES.vocab_size, SIZES.vocab_size, **SIZES.model)  # type: ignore[arg-type]
+    # only the plain form of attention has a backward pass of two products for each forward
+    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
+        logits_BTV = model(one.src_BS, one.src_mask_BS, one.tgt_in_BT)
+        forward = counter.get_total_flops()
+        token_loss(logits_BTV, one.labels_BT, label_smoothing=0.1, pad_id=0).sum.backward()
+    assert forward == padded_work(one).forward(SIZES)
+    assert counter.get_total_flops() == padded_work(one).training(SIZES)
+
+
+def test_useful_work_is_that_of_real_tokens() -> None:
+    lengths = [(src + 1, tgt + 1) for src, tgt in LENGTHS]
+    assert real_work(batch()) == Work(
+        src=sum(src for src, _ in lengths),
+        tgt=sum(tgt for _, tgt in lengths),
+        src_src=sum(src * src for src, _ in lengths),
+        tgt_tgt=sum(tgt * tgt for _, tgt in lengths),
+        tgt_src=sum(tgt * src for src, tgt in lengths),
+    )
+
+
+def test_products_are_the_step_without_attention_itself() -> None:
+    work = padded_work(batch())
+    in_products = sum(product.flop for product in products(SIZES, batch()))
+    assert in_products == Work(src=work.src, tgt=work.tgt).training(SIZES)
+
+
+def test_the_reference_setting_costs_45_million_operations_a_token() -> None:
+    setting = Setting(256, 1024, 8, 3, 8000, 4500)
+    one = Work(src=1, tgt=1)
+    assert one.training(setting) == pytest.approx(45e6, rel=0.02)
+    assert one.training(setting) == TRAINING * one.forward(setting)
+
+
+@pytest.mark.parametrize("terms", [(0.5, 0.02, 0.0), (0.1, 0.001, 0.0001), (0.0, 0.0, 0.002)])
+def test_growth_is_told_apart_by_its_terms(terms: tuple[float, float, float]) -> None:
+    lengths = [25, 50, 100, 200, 350, 500]
+    found = fit_growth(lengths, [terms[0] + terms[1] * n + terms[2] * n * n for n in lengths])
+    assert [found[name] for name in ("fixed", "linear", "quadratic")] == pytest.approx(terms, abs=1e-9)
+    total = terms[0] + terms[1] * 500 + terms[2] * 500**2
+    assert found["quadratic_share_at_500"] == pytest.approx(terms[2] * 500**2 / total, abs=1e-6)
+
+
+def test_a_term_that_would_be_negative_is_left_out() -> None:
+    lengths = [25, 50, 100, 200]
+    found = fit_growth(lengths, [0.02 * n - 1e-5 * n * n for n in lengths])
+    assert found["quadratic"] == 0.0
+    assert found["linear"] > 0.0
+
+
+def test_ratios_are_taken_within_a_round() -> None:
+    # the machine is half as fast in the second round, for both
+    blocks = {
+        "ours": [{"seconds": 1.0, "tokens": 30.0, "memory": 5.0}, {"seconds": 2.0, "tokens": 30.0, "memory": 7.0}],
+        "peer": [{"seconds": 1.0, "tokens": 10.0}, {"seconds": 2.0, "tokens": 10.0}],
+    }
+    found = summarise(blocks)
+    assert found["peer"]["first_is_faster"] == {"median": 3.0, "least": 3.0, "most": 3.0}
+    assert found["peer"]["tokens_per_second"] == 7.5
+    assert found["ours"]["memory_bytes"] == 7.0
+
+
+def test_invented_lengths_are_those_of_multi30k() -> None:
+    lengths = draw_lengths(20_000)
+    assert lengths.mean(axis=0) == pytest.approx([14.6, 15.2], abs=0.3)
+    assert lengths.std(axis=0) == pytest.approx([4.5, 5.3], abs=0.4)
+    assert np.array_equal(lengths, draw_lengths(20_000))
+    assert draw_lengths(1000, median=500).mean() == pytest.approx(530, rel=0.05)
+
+
+def test_an_invented_corpus_has_every_word_and_the_lengths_that_were_asked_for(tmp_path: Path) -> None:
+    lengths = draw_lengths(200)
+    files = write_corpus(tmp_path, lengths, 300)
+    lines = [file.read_text(encoding="utf-8").splitlines() for file in files]
+    assert [[len(line.split()) for line in side] for side in lines] == lengths.T.tolist()
+    counts = Counter(" ".join(lines[0] + lines[1]).split())
+    assert set(counts) == {word(number) for number in range(300)}
+    assert counts[word(0)] > 10 * counts[word(299)]
+
+
+def test_both_searches_that_the_guard_compares_write_the_same() -> None:
+    ours = OurDecoding(SIZES, torch.device("cpu"))
+    one = batch()
+    tokens_BT = without_cache(ours.model, one.src_BS, one.src_mask_BS, 6)
+    assert tokens_BT.shape == (3, 7)
+    assert tokens_BT[:, 0].eq(1).all()
+    assert ours.block(sentences=3, beam=1, length=6)["tokens"] == 18
+    assert ours.block(sentences=2, beam=3, length=4)["tokens"] == 8
+
+
+@pytest.mark.parametrize("speed", [0.5, 5.0])
+def test_the_guard_fails_below_its_limit(speed: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = {"median": speed, "least": speed, "most": speed}
+    monkeypatch.setattr(guard, "train_ratio", lambda *_: measured)
+    monkeypatch.setattr(guard, "decode_ratio", lambda *_: {"median": 9.0, "least": 9.0, "most": 9.0})
+    assert bench.main(["guard", "--threads", "1", "--json", str(tmp_path / "guard.json")]) == (speed < 0.9)
+    assert f'"median": {speed}' in (tmp_path / "guard.json").read_text()
+
+
+@pytest.mark.parametrize("measurement", ["train", "decode"])
+def test_peers_that_are_not_installed_are_told_in_a_sentence(
+    measurement: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "transformers" else find(name))
+    assert bench.main([measurement, "--peers", "--threads", "1"]) == 2
+    error = capsys.readouterr().err
+    assert error == (
+        'transformers is not installed; comparisons need the extra "bench": .venv/bin/pip install -e ".[bench]".\n'
+    )
+
+
+def test_every_measurement_can_be_asked_for() -> None:
+    for name in ("train", "decode", "startup", "data", "scaling", "guard"):
+        assert bench.make_parser().parse_args([name, "--threads", "1"]).measurement == name

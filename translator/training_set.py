@@ -1,0 +1,127 @@
+"""Corpora to token ids: each corpus in each of its directions, with its filters, weight and tokens before."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from datasets import Dataset, concatenate_datasets
+
+from translator.config import Config, TrainingCorpus
+from translator.corpus import NUM_EXAMPLES, Corpus
+from translator.encode import encode_corpus
+from translator.mixing import Part, mix, num_draws, temperature_weights
+from translator.prefix import prefix_ids
+from translator.tokenizer import Tokenizer
+from translator.validation import ValidationSet
+
+
+def tokenizer_texts(config: Config, corpus: Corpus) -> Dataset:
+    """The pairs that vocabularies are learned from.
+
+    Where the sides have a vocabulary each, pairs that are learned in reverse stand there turned round too.
+    """
+    tables = [corpus.train]
+    if not config.tokenizer.shared:
+        settings = config.corpus
+        for _, place, _, table in _corpora(config, corpus):
+            if settings.languages(place).reverse in settings.directions(place):
+                tables.append(_turned(table))
+    return tables[0] if len(tables) == 1 else concatenate_datasets(tables)
+
+
+def encode_parts(
+    config: Config, corpus: Corpus, src_tokenizer: Tokenizer, tgt_tokenizer: Tokenizer, **options: Any
+) -> dict[str, Part]:
+    """Each corpus in each direction, by a name for people. Pairs that the filters by tokens drop are reported.
+
+    `options` are those of `encode_corpus`.
+
+    Raises:
+        CorpusError: no pair of a corpus is usable.
+        ConfigError: the vocabulary has no token for a language or a tag.
+    """
+    settings = config.corpus
+    parts: dict[str, Part] = {}
+    for number, place, first_row, table in _corpora(config, corpus):
+        filters = settings.filters_of(place)
+        limits: dict[str, Any] = {"max_tokens": filters.max_tokens, "max_ratio": filters.max_ratio}
+        encoded = encode_corpus(table, src_tokenizer, tgt_tokenizer, **limits, **options)
+        for reason, count in encoded.skipped.items():
+            examples = [
+                f"{corpus.locate('train', first_row + row)}: {src} source and {tgt} target tokens"
+                for row, src, tgt in encoded.examples[reason]
+            ]
+            corpus.report.add("train", f"dropped: {reason}", count, examples)
+            key = "max_ratio" if "ratio" in reason else "max_tokens"
+            by_corpus = [count if number == one else 0 for one in range(1, len(settings.train) + 1)]
+            shown = [corpus.sets["train"].shown(first_row + row) for row, _, _ in encoded.examples[reason]]
+            corpus.report.leave_out(key, reason, by_corpus, shown[:NUM_EXAMPLES])
+        for way in settings.directions(place):
+            ids = encoded
+            if way != settings.languages(place):
+                one_vocabulary = src_tokenizer is tgt_tokenizer
+                ids = encoded.reversed() if one_vocabulary else encode_corpus(
+                    _turned(table), src_tokenizer, tgt_tokenizer, **limits, **options
+                )  # fmt: skip
+            name = f"corpus {number}, {way}" + ("" if place.tag is None else f", {place.tag}")
+            parts[name] = Part(ids, prefix_ids(src_tokenizer, way.target, place.tag), place.weight, first_row)
+    lost = [number for number, size in enumerate(corpus.sizes, start=1) if not size]
+    corpus.report.warnings += [f"the filters leave no pair of corpus {number}" for number in lost]
+    if settings.mix.temperature != 1:
+        weights = temperature_weights([part.encoded.num_pairs for part in parts.values()], settings.mix.temperature)
+        parts = {
+            name: replace(part, weight=weight) for (name, part), weight in zip(parts.items(), weights, strict=True)
+        }
+    return parts
+
+
+def encode_held_out(
+    config: Config, corpus: Corpus, src_tokenizer: Tokenizer, tgt_tokenizer: Tokenizer, **options: Any
+) -> dict[str, ValidationSet]:
+    """The validation sets, each with its direction and tag; `options` are those of `encode_corpus`."""
+    settings = config.corpus
+    sets = {}
+    for name, table in corpus.valid.items():
+        place = (settings.valid or {}).get(name, settings.train[0])  # a split is of corpora of one kind
+        language, tag = settings.choices.choose(settings.languages(place).target, place.tag)
+        ids = encode_corpus(table, src_tokenizer, tgt_tokenizer, **options)
+        sets[name] = ValidationSet(
+            table,
+            mix([Part(ids, prefix_ids(src_tokenizer, language, tag))]),
+            num_left_out=corpus.num_left_out("valid" if name == "valid" else f"valid/{name}"),
+            target_language=language,
+            tag=tag,
+        )
+    return sets
+
+
+def describe(parts: dict[str, Part]) -> list[str]:
+    """A line for each part about what an epoch takes from it; none where there is one whole corpus."""
+    draws = {name: num_draws(part.encoded.num_pairs, part.weight) for name, part in parts.items()}
+    if draws == {name: part.encoded.num_pairs for name, part in parts.items()} and len(parts) == 1:
+        return []
+    total = sum(draws.values())
+    return [
+        f"An epoch takes {draws[name]:,} of {part.encoded.num_pairs:,} pairs of {name} (weight {part.weight:.4g}, "
+        f"{draws[name] / total:.1%} of the epoch)."
+        for name, part in parts.items()
+    ]
+
+
+def longest_source(parts: dict[str, Part]) -> int:
+    """Tokens of the longest training source, without the end mark and the tokens before it."""
+    return max(int(part.encoded.lengths(0)[0].max()) for part in parts.values()) - 1
+
+
+def _corpora(config: Config, corpus: Corpus) -> Iterator[tuple[int, TrainingCorpus, int, Dataset]]:
+    """Number from 1, settings, first row and pairs of each training corpus that has pairs left."""
+    first = 0
+    for number, (place, size) in enumerate(zip(config.corpus.train, corpus.sizes, strict=True), start=1):
+        if size:
+            whole = size == len(corpus.train)
+            yield number, place, first, corpus.train if whole else corpus.train.select(range(first, first + size))
+        first += size
+
+
+def _turned(table: Dataset) -> Dataset:
+    return table.rename_columns({"source": "target", "target": "source"}).select_columns(["source", "target"])
