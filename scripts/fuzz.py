@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -35,9 +35,41 @@ PIECES = (
     *(bytes([byte]) for byte in b'\0\xff\n\r\t"\\,;{}[]:%#'),
     *(b"- ", b"&a ", b"*a", b"!!x ", b"1e999", b"-1", b"9" * 5000, b"null", b"NaN", b"\\ud83d", b"[" * 3000),
     *(b"\xef\xbb\xbf", b"\xff\xfe", b"\x1f\x8b", b'{"translation":'),
+    *(b"<", b"/>", b"&#0;", b"&x;", b'<!ENTITY x "y">', b"<seg>", b"<x/>", b'xml:lang="it"', b"msgid ", b"msgstr[1] "),
     *(piece.encode() for piece in ("\u2028", "\u0301", "\u2581<eos><0x0A>")),
 )
+FORMS = ("tsv", "csv", "jsonl", "tmx", "xliff", "po", "mo", "sheet", "parquet", "arrow")
 TEXT = 'The dog sleeps.\tIl cane dorme.\nA "cat" eats.\tUn gatto mangia.\nSì\tyes\n'.encode()
+DOCUMENTS = {
+    "tmx": """<?xml version="1.0"?>
+<tmx version="1.4"><header srclang="en"/><body>
+<tu><tuv xml:lang="en"><seg>The <bpt i="1">&lt;b></bpt>dog<ept i="1">&lt;/b></ept>.</seg></tuv>
+<tuv xml:lang="it-IT"><seg>Il cane &amp; <ph x="1"/>.</seg></tuv></tu></body></tmx>
+""",
+    "xliff": """<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
+<file source-language="en" target-language="it" original="a" datatype="x"><body>
+<trans-unit id="1"><source>A <x id="1"/>dog.</source><target state="final">Un <g id="2">cane</g>.</target></trans-unit>
+<trans-unit id="2"><source>Two</source><seg-source><mrk mtype="seg" mid="1">Two</mrk></seg-source>
+<target><mrk mtype="seg" mid="1">Due</mrk></target></trans-unit></body></file></xliff>
+""",
+    "po": """msgid ""
+msgstr ""
+"Language: it\\n"
+"Content-Type: text/plain; charset=UTF-8\\n"
+"Plural-Forms: nplurals=2; plural=(n != 1);\\n"
+
+#, c-format
+msgid "%d dog"
+msgid_plural "%d dogs"
+msgstr[0] "%d cane"
+msgstr[1] "%d cani"
+
+#, fuzzy
+msgctxt "menu"
+msgid "_File"
+msgstr "_Archivio"
+""",
+}
 
 
 @cache
@@ -70,13 +102,13 @@ def read_config(data: bytes) -> None:
     load_config(_file(data, "fuzz.yaml"))
 
 
-def _read_table(data: bytes, ending: str) -> None:
-    from translator.corpus.read import READERS
-    from translator.corpus.read_tables import TableOptions
+def _read_corpus(data: bytes, form: str) -> None:
+    from translator.corpus.read import READERS, _with_markup
+    from translator.corpus.read_tables import ReadOptions
     from translator.corpus.store import Tally, _usable_batches
 
-    rows = READERS[ending](_file(data, f"fuzz.{ending}"), TableOptions(("en", "it")))
-    for sources, targets, _ in _usable_batches(rows, Tally()):
+    rows = READERS[form](_file(data, f"fuzz.{form}"), ReadOptions(("en", "it")))
+    for sources, targets, _ in _usable_batches(_with_markup(rows, "number"), Tally()):
         assert all("\n" not in text and text.strip() for text in (*sources, *targets))
 
 
@@ -86,14 +118,6 @@ def read_text(data: bytes) -> None:
     half = len(data) // 2
     for _, source, target in read_aligned(_file(data[:half], "fuzz.en"), _file(data[half:], "fuzz.it")):
         assert "\n" not in source + target
-
-
-def _read_columnar(data: bytes, ending: str) -> None:
-    from translator.corpus.read_folder import rows_of_files
-    from translator.corpus.read_tables import TableOptions
-
-    for _ in rows_of_files([_file(data, f"fuzz.{ending}")], "fuzz", TableOptions(("en", "it"))):
-        pass
 
 
 def read_tokenizer(data: bytes) -> None:
@@ -133,11 +157,7 @@ def translate(data: bytes) -> None:
 TARGETS: dict[str, Callable[[bytes], None]] = {
     "config": read_config,
     "text": read_text,
-    "tsv": lambda data: _read_table(data, "tsv"),
-    "csv": lambda data: _read_table(data, "csv"),
-    "jsonl": lambda data: _read_table(data, "jsonl"),
-    "parquet": lambda data: _read_columnar(data, "parquet"),
-    "arrow": lambda data: _read_columnar(data, "arrow"),
+    **{form: partial(_read_corpus, form=form) for form in FORMS},
     "tokenizer": read_tokenizer,
     "weights": read_weights,
     "checkpoint": read_checkpoint,
@@ -168,6 +188,20 @@ def seeds(target: str) -> list[bytes]:
             with pa.ipc.new_stream(str(path), table.schema) as writer:
                 writer.write_table(table)
         return [path.read_bytes()]
+    if target in DOCUMENTS:
+        return [DOCUMENTS[target].encode()]
+    if target == "mo":
+        import polib
+
+        return [polib.pofile(DOCUMENTS["po"]).to_binary()]
+    if target == "sheet":
+        import xlsxwriter
+
+        with xlsxwriter.Workbook(_workplace() / "seed.xlsx") as workbook:
+            sheet = workbook.add_worksheet()
+            for number, row in enumerate(rows):
+                sheet.write_row(number, 0, row)
+        return [(_workplace() / "seed.xlsx").read_bytes()]
     if target == "tokenizer":
         path = _workplace() / "seed.json"
         _translator().src_tokenizer.save(path)

@@ -76,13 +76,15 @@ ENDING = """\
 ### Places of pairs
 
 `corpus.train` takes one place or a list of them; `corpus.valid` and `corpus.test` take one place, or several
-with names of your choice. A path alone means `{path: ...}`.
+with names of your choice. A path alone means `{path: ...}`. Formats, archives, folders and inline codes:
+[corpora.md](corpora.md).
 
 ```yaml
 corpus:
   train:
     - {source: a.en.gz, target: a.it.gz}                  # one sentence a line
-    - pairs.tsv                                           # also .csv, .json, .jsonl, each with .gz
+    - pairs.tsv                                           # also .csv, .jsonl, .tmx, .xliff, .po, .xlsx ...
+    - my-folder                                           # with en.txt and it.txt, or train.en and train.it
     - {hub: Helsinki-NLP/opus_books, subset: en-it}       # from the hub, or already in its cache
   valid:
     news: {path: news.jsonl}                              # the first set decides which weights are best

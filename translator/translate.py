@@ -8,7 +8,7 @@ Shape letters: B sentences, R rows of a search step, S source length, T target l
 import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -20,6 +20,7 @@ from translator.decode import max_positions, score_ids, search_ids
 from translator.device import choose_device
 from translator.errors import ConfigError, TranslatorError
 from translator.lines import read_available, split_sentences
+from translator.markup import mask, mask_pair, unmask
 from translator.model import Transformer
 from translator.prefix import prefix_ids
 from translator.search import Hypothesis
@@ -87,7 +88,9 @@ class Translator:
     """A model with its tokenizers and decoding settings.
 
     `longest_source` is the number of tokens of the longest source that the model was trained on. `choices` are the
-    target languages and domain tags that can be asked for; by default `target_language` is the only one.
+    target languages and domain tags that can be asked for; by default `target_language` is the only one. With
+    `number_markup`, the model knows inline codes as numbered placeholders (`translator.markup`): those of a line are
+    numbered before it is translated and restored afterwards.
     """
 
     def __init__(
@@ -100,6 +103,7 @@ class Translator:
         longest_source: int | None = None,
         target_language: str = "",
         choices: Choices | None = None,
+        number_markup: bool = False,
     ) -> None:
         self.model = model
         self.src_tokenizer, self.tgt_tokenizer = src_tokenizer, tgt_tokenizer
@@ -107,6 +111,7 @@ class Translator:
         self.longest_source = longest_source
         self.target_language = target_language
         self.choices = Choices.of([(target_language, None)]) if choices is None else choices
+        self.number_markup = number_markup
 
     @staticmethod
     def load(name_or_path: str | Path, *, device: str = "auto", home: Path | None = None) -> "Translator":
@@ -128,6 +133,7 @@ class Translator:
             longest_source=loaded.longest_source,
             target_language=choices.languages[0] if len(choices.languages) == 1 else "",
             choices=choices,
+            number_markup=loaded.config.corpus.markup == "number",
         )
 
     @property
@@ -245,8 +251,11 @@ class Translator:
                 f"{len(sources)} source lines cannot be scored with {len(targets)} target lines; give as many of each."
             )
         prefix = self.prefix(target_language, tag)
-        src_ids = [[*prefix, *ids] for ids in self.src_tokenizer.encode_batch([_clean(line) for line in sources])]
-        tgt_ids = self.tgt_tokenizer.encode_batch([_clean(line) for line in targets])
+        pairs = [(_clean(source), _clean(target)) for source, target in zip(sources, targets, strict=True)]
+        if self.number_markup:
+            pairs = [mask_pair(source, target) for source, target in pairs]
+        src_ids = [[*prefix, *ids] for ids in self.src_tokenizer.encode_batch([source for source, _ in pairs])]
+        tgt_ids = self.tgt_tokenizer.encode_batch([target for _, target in pairs])
         if (most := max_positions(self.model)) is not None:
             for number, ids in enumerate(zip(src_ids, tgt_ids, strict=True), start=1):
                 if (length := max(map(len, ids))) >= most:
@@ -289,7 +298,8 @@ class _Window:
         """Translate the next lines."""
         translator = self._translator
         sources = [_clean(line) for line in lines]
-        layouts = [self._sentences(source) for source in sources]
+        masked = [mask(source) if translator.number_markup else (source, ()) for source in sources]
+        layouts = [self._sentences(text) for text, _ in masked]
         texts = [text for layout in layouts for text, _ in layout]
         ids = translator.src_tokenizer.encode_batch(texts)
         numbers = [self._num_lines + i for i, layout in enumerate(layouts, start=1) for _ in layout]
@@ -313,9 +323,10 @@ class _Window:
             if set(ids[row]) == {translator.src_tokenizer.unk_id}:
                 self._all_unknown.append(number)
         translations, start = [], 0
-        for source, layout in zip(sources, layouts, strict=True):
+        for source, layout, (_, codes) in zip(sources, layouts, masked, strict=True):
             gaps = [gap for _, gap in layout]
-            translations.append(_join(source, sentences[start : start + len(layout)], gaps))
+            translation = _join(source, sentences[start : start + len(layout)], gaps)
+            translations.append(_restored(translation, codes) if translator.number_markup else translation)
             start += len(layout)
         return translations
 
@@ -379,6 +390,12 @@ class _Window:
                 shown = f"line {lines[0]}" if len(lines) == 1 else f"lines {', '.join(lines[:5])}"
                 more = " and others" if len(lines) > 5 else ""
                 self._warn(f"{len(lines)} of {self._num_lines} translations were {what}: {shown}{more}.")
+
+
+def _restored(translation: Translation, codes: Sequence[str]) -> Translation:
+    """With the inline codes of the source in the place of their numbers; tokens stay as the model wrote them."""
+    alternatives = [replace(one, text=unmask(one.text, codes)) for one in translation.alternatives]
+    return replace(translation, text=unmask(translation.text, codes), alternatives=alternatives)
 
 
 _EMPTY = Alternative("", 0.0, 0.0, [], True)

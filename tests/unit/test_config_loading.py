@@ -233,3 +233,22 @@ def test_paths_are_relative_to_where_they_were_written(tmp_path: Path, monkeypat
     assert corpus.test == {"talks": Files(path=Path("/home/somebody/t.tsv")), "hub_set": Files(hub="a/b")}
     moved = load_config(Path("../there/my.yaml"), folder=tmp_path)
     assert moved.corpus.train[0].source == tmp_path / "a.en"
+
+
+def test_settings_of_formats(write_config: WriteConfig) -> None:
+    text = SMALL_CORPUS.format(train="{path: a.xlf, states: [final], markup: remove}")
+    (place,) = load_config(write_config(text)).corpus.train
+    assert (place.states, place.markup, place.format) == (["final"], "remove", None)
+    wrong = write_config(SMALL_CORPUS.format(train="{path: a.xlf, states: final, format: tmq, streaming: true}"))
+    assert errors_of(wrong) == [
+        "my.yaml:4: corpus.train.format: `tmq` is not allowed; "
+        "allowed: text, tsv, csv, jsonl, tmx, xliff, po, mo, sheet, parquet, arrow, or null",
+        "my.yaml:4: corpus.train.states: `final` is not allowed; allowed: a list of text, or null",
+    ]
+    wrong = write_config(SMALL_CORPUS.format(train="{path: a.xlf, streaming: true}"))
+    assert errors_of(wrong) == [
+        "my.yaml:4: corpus.train.streaming: is a setting of hub data sets; give hub or remove it"
+    ]
+
+
+SMALL_CORPUS = "corpus:\n  source_language: en\n  target_language: it\n  train: {train}\n"

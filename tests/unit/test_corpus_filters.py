@@ -11,7 +11,7 @@ from translator.config import Filters
 from translator.corpus import filters, language
 from translator.corpus.filters import ambiguous_sources, copies, equal_sides, overlap
 from translator.corpus.pairs import Pairs
-from translator.corpus.store import normalise, store
+from translator.corpus.store import normalise, store_parts
 from translator.errors import CorpusError
 
 
@@ -19,7 +19,7 @@ from translator.errors import CorpusError
 def pairs() -> Callable[..., Pairs]:
     def make(*texts: tuple[str, str]) -> Pairs:
         rows = [(number, source, target) for number, (source, target) in enumerate(texts, start=1)]
-        return store({"test": texts}, "a table", lambda: iter(rows))[0]
+        return store_parts({"test": texts}, "a table", lambda: iter([("", iter(rows))]))[0]
 
     return make
 

@@ -9,12 +9,12 @@ import pytest
 from translator.corpus.figures import figures, histogram
 from translator.corpus.page import duration, page, short_paths
 from translator.corpus.pairs import Pairs
-from translator.corpus.store import store
+from translator.corpus.store import store_parts
 
 
 def made(*texts: tuple[str, str]) -> Pairs:
     rows = [(number, source, target) for number, (source, target) in enumerate(texts, start=1)]
-    return store({"page": texts}, "/home/me/corpora/web/pairs.tsv", lambda: iter(rows))[0]
+    return store_parts({"page": texts}, "/home/me/corpora/web/pairs.tsv", lambda: iter([("", iter(rows))]))[0]
 
 
 EVIL = "<script>alert(1)</script> & \u202eabc \"'"

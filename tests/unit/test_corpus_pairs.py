@@ -4,15 +4,16 @@ import pickle
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from translator.corpus import store as store_module
 from translator.corpus.cache import checksum
-from translator.corpus.pairs import BATCH_ROWS, join
+from translator.corpus.pairs import BATCH_ROWS, Pairs, join
 from translator.corpus.read_tables import Row, Unusable
-from translator.corpus.store import Batch, Tally, store
+from translator.corpus.store import Batch, Tally, store_parts
 from translator.errors import CorpusError
 
 
@@ -32,6 +33,11 @@ class Reader:
     def __call__(self) -> Iterator[Row]:
         self.num_reads += 1
         return iter(self.rows)
+
+
+def store(identity: dict[str, Any], name: str, rows: Callable[[], Iterator[Row]]) -> tuple[Pairs, Tally]:
+    """The table of an input that is one file."""
+    return store_parts(identity, name, lambda: iter([("", rows())]))
 
 
 def tally_of(*rows: Row) -> Tally:
@@ -172,9 +178,9 @@ def numbered(first: int, last: int) -> list[Row]:
     return [(number, f"s{number}", f"t{number}" if number % 3 else "") for number in range(first, last)]
 
 
-def test_parts_make_the_table_that_one_piece_makes(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_make_the_table_that_one_piece_makes(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole, counts = store({"input": 1}, "a table", Reader(*numbered(1, 12)))
-    monkeypatch.setattr("translator.corpus.store.PART_ROWS", 3)
+    monkeypatch.setattr("translator.corpus.store.CHUNK_ROWS", 3)
     monkeypatch.setattr("translator.corpus.store.usable_cores", lambda: 1)
     in_parts, tally = store({"input": 2}, "a table", Reader(*numbered(1, 12)))
     assert in_parts.identity == whole.identity
@@ -183,8 +189,23 @@ def test_parts_make_the_table_that_one_piece_makes(cache: Path, monkeypatch: pyt
     assert tally.lines == {"target is empty": [3, 6, 9]}
 
 
-def test_finished_parts_are_not_made_again_after_a_kill(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translator.corpus.store.PART_ROWS", 3)
+def test_chunks_span_the_files_of_an_input(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translator.corpus.store.CHUNK_ROWS", 4)
+    monkeypatch.setattr("translator.corpus.store.usable_cores", lambda: 1)
+    files: dict[str, list[Row]] = {"a": numbered(1, 3), "b": [], "c": numbered(1, 8), "d": [(1, "", "")]}
+    pairs, tally = store_parts({"input": 1}, "an archive", lambda: ((name, iter(rows)) for name, rows in files.items()))
+    assert [pairs.locate(i) for i in range(len(pairs))] == [
+        *(f"an archive: a, line {line}" for line in (1, 2)),
+        *(f"an archive: c, line {line}" for line in (1, 2, 4, 5, 7)),
+    ]
+    assert (tally.parts, tally.places) == (
+        ["a", "b", "c", "d"],
+        {"target is empty": [2, 2], "both sides are empty": [3]},
+    )
+
+
+def test_finished_chunks_are_not_made_again_after_a_kill(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translator.corpus.store.CHUNK_ROWS", 3)
     monkeypatch.setattr("translator.corpus.store.usable_cores", lambda: 1)
 
     def killed() -> Iterator[Row]:

@@ -49,6 +49,7 @@ class Settings:
     filters: Filters = field(default_factory=Filters)
     source_language: str = "en"
     target_language: str = "de"
+    markup: str = "keep"
 
     def filters_of(self, corpus: Any) -> Filters:
         own = getattr(corpus, "filters", None)
@@ -201,6 +202,24 @@ def test_each_corpus_keeps_its_part_of_the_pairs_that_are_left(write: Write) -> 
     assert corpus.sizes == (8, 4, 1)
     assert sum(corpus.sizes) == len(corpus.train)
     assert prepare(Settings(write("train", TRAIN))).sizes == (10,)
+
+
+def test_a_corpus_may_have_several_files(write: Write, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name, texts in (("a", numbered(3)), ("b", [*numbered(1), ("Snow.", "Schnee.")])):
+        write(name, texts).rename(folder / f"{name}.tsv")
+    corpus = prepare(Settings([folder, write("last", TRAIN[:3])], filters=Filters(drop_duplicates=True)))
+    assert corpus.sizes == (4, 1)
+    assert [(place.name, place.read, place.kept) for place in corpus.report.places] == [
+        (str(folder), 5, 4),
+        (str(tmp_path / "last.tsv"), 3, 1),
+    ]
+    assert [corpus.locate("train", row) for row in (3, 4)] == [
+        f"{folder}: b.tsv, line 2",
+        f"{tmp_path / 'last.tsv'}, line 1",
+    ]
+    assert [place["pairs"] for place in corpus.contents()["train"]] == [3, 1, 1]
 
 
 def test_each_corpus_is_filtered_by_its_own_filters(write: Write) -> None:

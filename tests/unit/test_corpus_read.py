@@ -7,13 +7,16 @@ import os
 import pickle
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import xlsxwriter
 
 from translator.corpus import ReadResult, read_pairs
+from translator.corpus.pairs import join
 from translator.errors import CorpusError
 
 TEXTS = [("Good morning.", "Guten Morgen."), ("null", "NA"), ('A "5"', 'Ein "5", ja'), ("Café?", "Café?")]
@@ -177,3 +180,97 @@ def test_reading_does_not_depend_on_the_locale(tmp_path: Path) -> None:
     command = [sys.executable, "-c", code, str(write_tsv(tmp_path))]
     printed = subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
     assert printed.strip() == read_en_de(tmp_path / "pairs.tsv").pairs.fingerprint
+
+
+def write_zip(folder: Path) -> dict[str, Any]:
+    with zipfile.ZipFile(folder / "pairs.zip", "w") as file:
+        file.writestr("../data/en.txt", "".join(f"{source}\n" for source, _ in TEXTS))
+        file.writestr("../data/de.txt", "".join(f"{target}\n" for _, target in TEXTS))
+        file.writestr("README", "no pairs here")
+    return {"path": folder / "pairs.zip"}
+
+
+def write_folder(folder: Path) -> Path:
+    for number, language in enumerate(("en", "de")):
+        (folder / "my").mkdir(exist_ok=True)
+        text = "".join(pair[number] + "\n" for pair in TEXTS)
+        (folder / "my" / f"train.{language}.gz").write_bytes(gzip.compress(text.encode()))
+    return folder / "my"
+
+
+def write_sheet(folder: Path) -> Path:
+    with xlsxwriter.Workbook(folder / "pairs.xlsx") as workbook:
+        sheet = workbook.add_worksheet()
+        for row, pair in enumerate(TEXTS):
+            sheet.write_row(row, 0, pair)
+    return folder / "pairs.xlsx"
+
+
+@pytest.mark.parametrize("write", [write_zip, write_folder, write_sheet])
+def test_what_people_have_needs_one_line(tmp_path: Path, write: Callable[[Path], Any]) -> None:
+    result = read_en_de(write(tmp_path))
+    assert [(row["source"], row["target"]) for row in result.dataset] == TEXTS
+    again = read_en_de(write(tmp_path))  # from the cache
+    assert [again.pairs.locate(i) for i in range(4)] == [result.pairs.locate(i) for i in range(4)]
+
+
+def test_files_in_an_archive_are_named_and_chosen(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("one.tsv", "a\tA\n\tB\n")
+        file.writestr("two/x.csv", "en,de\nc,C\n,D\n")
+        file.writestr("two/y.dat", "e\tE\n")
+    result = read_en_de(path)
+    assert [result.pairs.locate(i) for i in range(2)] == [f"{path}: one.tsv, line 1", f"{path}: two/x.csv, line 2"]
+    assert result.examples == {"source is empty": "one.tsv, line 2; two/x.csv, line 3"}
+    assert read_en_de({"path": path, "members": "two/*.csv"}).dataset["source"][:] == ["c"]
+    assert read_en_de({"path": path, "members": "*.dat", "format": "tsv"}).dataset["source"][:] == ["e"]
+    with pytest.raises(
+        CorpusError, match=r"a\.zip holds no files of a known format .* fit members: \*\.po; there: 'one"
+    ):
+        read_en_de({"path": path, "members": "*.po"})
+    joined = join([result.pairs, read_en_de(write_tsv(tmp_path)).pairs])
+    assert joined.locate(1) == f"{path}: two/x.csv, line 2"
+    assert joined.locate(2).endswith("pairs.tsv, line 1")
+
+
+def test_a_folder_without_pairs_says_what_it_looked_for(tmp_path: Path) -> None:
+    (tmp_path / "en.txt").write_text("a\n")
+    with pytest.raises(
+        CorpusError, match=r"no two text files for en and de \(such as en\.txt and de\.txt.*there: 'en\.txt'"
+    ):
+        read_en_de(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("keep", ("_Save <b>%s</b>", "<b>%s</b> _speichern")),
+        ("number", ("⸀Save ⸁⸂⸃", "⸁⸂⸃ ⸀speichern")),
+        ("remove", ("Save", "speichern")),
+    ],
+)
+def test_inline_codes_as_the_corpus_or_the_place_wants_them(
+    tmp_path: Path, markup: str, expected: tuple[str, str]
+) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("_Save <b>%s</b>\t<b>%s</b> _speichern\n")
+    for result in (read_en_de(path, markup=markup), read_en_de({"path": path, "markup": markup}, markup="keep")):
+        assert result.dataset[0] == dict(zip(("source", "target"), expected, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "library"),
+    [
+        ("a.tmx", "<tmx><tu/></tmx>", "lxml"),
+        ("a.po", 'msgid "a"\nmsgstr "b"\n', "polib"),
+        ("a.xlsx", "", "python_calamine"),
+    ],
+)
+def test_an_absent_library_is_named_with_its_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: str, library: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(CorpusError, match=r'not installed: pip install "translator\[formats\]"'):
+        read_en_de(tmp_path / name)

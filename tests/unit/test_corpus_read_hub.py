@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from huggingface_hub.errors import LocalEntryNotFoundError
 
-from translator.corpus import read_pairs
+from translator.corpus import read, read_pairs
 from translator.errors import CorpusError
 
 FEATURES = datasets.Features(
@@ -104,20 +104,27 @@ def test_no_answer_of_the_hub_is_told_from_a_wrong_name(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("streaming", [False, True])
 @pytest.mark.parametrize("file", ["/etc/hosts", "file:///etc/hosts", "https://example.com/pairs.jsonl"])
-def test_a_data_set_that_names_files_elsewhere_is_not_read(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_data_set_that_names_files_elsewhere_is_not_read(
+    file: str, streaming: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     builder = SimpleNamespace(config=SimpleNamespace(data_files={"train": ["hf://datasets/a/b@1/x.jsonl", file]}))
     monkeypatch.setattr(datasets, "load_dataset_builder", lambda *args, **kwargs: builder)
+    monkeypatch.setattr(read, "hub_commit", lambda hub, revision: "1")
     with pytest.raises(CorpusError, match=f"names a file outside the hub, {file}"):
-        read_it_en({"hub": "Someone/tiny_pairs"})
+        read_it_en({"hub": "Someone/tiny_pairs", "streaming": streaming})
 
 
+@pytest.mark.parametrize("streaming", [False, True])
 @pytest.mark.parametrize("hub", ["../elsewhere", "/etc", "https://example.com/a", "a/b/c", "here"])
-def test_a_hub_id_is_no_place_on_this_machine(hub: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hub_id_is_no_place_on_this_machine(
+    hub: str, streaming: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("here").mkdir()
     with pytest.raises(CorpusError, match="a hub id is written OWNER/NAME"):
-        read_it_en({"hub": hub})
+        read_it_en({"hub": hub, "streaming": streaming})
 
 
 def test_a_folder_of_save_to_disk(tmp_path: Path) -> None:
@@ -125,7 +132,7 @@ def test_a_folder_of_save_to_disk(tmp_path: Path) -> None:
     assert read_it_en(tmp_path / "one") == EXPECTED
     datasets.DatasetDict({"dev": table()}).save_to_disk(str(tmp_path / "several"))
     assert read_it_en({"path": tmp_path / "several", "split": "dev"}) == EXPECTED
-    with pytest.raises(CorpusError, match=r"has no split 'train' among its .* \(dev/data-00000-of-00001.arrow\)"):
+    with pytest.raises(CorpusError, match=r"has no split 'train' among its files \('dev/data-00000-of-00001.arrow'\)"):
         read_it_en(tmp_path / "several")
 
 
@@ -157,3 +164,30 @@ def test_columns_that_are_no_pair_are_listed(tmp_path: Path) -> None:
     datasets.Dataset.from_dict({"text": ["a"], "label": [1]}).save_to_disk(str(tmp_path / "saved"))
     with pytest.raises(CorpusError, match="has no columns it and en, only 'text', 'label'"):
         read_it_en(tmp_path / "saved")
+
+
+def test_a_streamed_data_set_is_pinned_to_a_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def load_dataset_builder(*args: object, **options: Any) -> SimpleNamespace:
+        def as_streaming_dataset(split: str) -> datasets.IterableDataset:
+            asked.append({"args": args, **options, "split": split})
+            return table().to_iterable_dataset()
+
+        listed = {"train": ["hf://datasets/Someone/tiny_pairs@1/x.jsonl"]}
+        return SimpleNamespace(config=SimpleNamespace(data_files=listed), as_streaming_dataset=as_streaming_dataset)
+
+    monkeypatch.setattr(datasets, "load_dataset_builder", load_dataset_builder)
+    monkeypatch.setattr(read, "hub_commit", lambda hub, revision: f"commit of {revision}")
+    files = {"hub": "Someone/tiny_pairs", "subset": "en-it", "revision": "v1", "streaming": True}
+    assert read_it_en(files) == read_it_en(files) == EXPECTED  # the second time from our own cache
+    assert asked == [{"args": ("Someone/tiny_pairs", "en-it"), "split": "train", "revision": "commit of v1"}]
+
+
+def test_a_stream_that_breaks_ends_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object, **options: object) -> None:
+        raise ConnectError("[Errno 111] Connection refused")
+
+    monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", refuse)
+    with pytest.raises(CorpusError, match=r"Someone/tiny_pairs cannot be streamed: the hub cannot be reached"):
+        read_it_en({"hub": "Someone/tiny_pairs", "streaming": True})

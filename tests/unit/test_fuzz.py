@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scripts import fuzz
 
 few = settings(max_examples=6, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-TEXT_TARGETS = ["config", "text", "tsv", "csv", "jsonl", "translate"]
+TEXT_TARGETS = ["config", "text", "tsv", "csv", "jsonl", "tmx", "xliff", "po", "translate"]
 
 
 @pytest.mark.parametrize("target", TEXT_TARGETS)

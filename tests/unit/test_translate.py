@@ -2,14 +2,17 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
 from translator.errors import ConfigError, TranslatorError
+from translator.markup import mask, mask_pair, unmask
 from translator.tokenizer import Tokenizer
-from translator.translate import Translator
+from translator.translate import Alternative, Translation, Translator, _restored
 
 Make = Callable[..., Translator]
 
@@ -239,3 +242,44 @@ def test_given_translations_are_scored(translator: Translator) -> None:
     assert alone.log_probability == pytest.approx(scores[0].log_probability, abs=1e-4)
     with pytest.raises(TranslatorError, match="2 source lines"):
         translator.score(["a", "b"], ["a"])
+
+
+def test_numbered_codes_are_masked_before_and_restored_after(
+    make_translator: Callable[..., Translator], lines: list[str]
+) -> None:
+    translator = make_translator()
+    given = [f"%s {line} <b>" for line in lines]
+    masked = [mask(text) for text in given]
+    plain = translator.translate([text for text, _ in masked], num_best=2, beam_size=2)
+    plain_score = translator.score(*zip(*(mask_pair(text, "%s it <i>") for text in given), strict=True))
+    translator.number_markup = True
+    found = translator.translate(given, num_best=2, beam_size=2)
+    for one, other, (_, codes), text in zip(found, plain, masked, given, strict=True):
+        assert (one.source, one.tokens) == (text, other.tokens)
+        assert one.text == unmask(other.text, codes)
+        assert [best.text for best in one.alternatives] == [unmask(best.text, codes) for best in other.alternatives]
+    assert translator.score(given, ["%s it <i>"] * len(given)) == plain_score
+
+
+def test_codes_come_back_in_the_place_of_their_numbers() -> None:
+    alternative = Alternative("⸁a⸀", 0.0, 0.0, ["⸁", "a", "⸀"], True)
+    restored = _restored(Translation("%s <b>", "⸁a⸀", 0.0, 0.0, ["⸁", "a", "⸀"], True, [alternative]), ("%s", "<b>"))
+    assert (restored.text, restored.alternatives[0].text) == ("<b>a%s", "<b>a%s")
+
+
+@pytest.mark.parametrize(("setting", "expected"), [("keep", False), ("number", True), ("remove", False)])
+def test_the_stored_config_says_whether_codes_are_numbered(
+    monkeypatch: pytest.MonkeyPatch, make_translator: Callable[..., Translator], setting: str, expected: bool
+) -> None:
+    one = make_translator()
+    corpus = SimpleNamespace(choices=one.choices, markup=setting)
+    loaded = SimpleNamespace(
+        model=one.model,
+        src_tokenizer=one.src_tokenizer,
+        tgt_tokenizer=one.tgt_tokenizer,
+        config=SimpleNamespace(decode=one.decode, corpus=corpus),
+        longest_source=9,
+    )
+    monkeypatch.setattr("translator.translate.find_folder", lambda *args: Path())
+    monkeypatch.setattr("translator.translate.load_weights", lambda folder: loaded)
+    assert Translator.load("x", device="cpu").number_markup is expected

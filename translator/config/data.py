@@ -11,20 +11,28 @@ from translator.config.directions import DIRECTION_PATTERN, Choices, Direction
 from translator.config.filters import Filters
 from translator.errors import ConfigError
 
+Format = Literal["text", "tsv", "csv", "jsonl", "tmx", "xliff", "po", "mo", "sheet", "parquet", "arrow"]
+Markup = Literal["keep", "number", "remove"]
+
 
 class Files(Section):
     """Where one set of sentence pairs lies: `source` and `target`, `path`, `hub` or `starter`."""
 
-    source: Path | None = setting(None, "Text file with one source sentence a line (.gz too).", "announced")
-    target: Path | None = setting(None, "Text file with the translation of each line of source (.gz too).", "announced")
+    source: Path | None = setting(
+        None, "Text file with one source sentence a line; also packed: .gz, .bz2, .xz, .zst.", "announced"
+    )
+    target: Path | None = setting(None, "Text file with the translation of each line of source.", "announced")
     path: Path | None = setting(
         None,
-        "One table of pairs (.tsv, .csv, .json, .jsonl, each .gz too), or a local folder in datasets layout.",
+        "A file of pairs (.tsv, .csv, .jsonl, .tmx, .xliff, .po, .mo, .xlsx, .xls, .ods, .parquet; also packed), an"
+        " archive of such files (.zip, .tar.gz), or a folder of them.",
         "announced",
     )
     hub: Text | None = setting(None, "Data set of the Hugging Face hub, such as Helsinki-NLP/opus_books.", "announced")
     subset: Text | None = setting(None, "Subset of the hub data set, such as en-it.", "announced")
-    split: Text = setting("train", "Split of the hub data set or of the local folder.", "announced")
+    split: Text = setting(
+        "train", "Split of the hub data set, or words in the names of a folder's or an archive's files.", "announced"
+    )
     revision: Text | None = setting(None, "Git revision of the hub data set, to pin its content.", "announced")
     starter: Literal["train", "valid", "valid-hand", "test", "test-hand"] | None = setting(
         None, "Part of the English-Italian starter corpus inside the package.", "announced"
@@ -42,8 +50,25 @@ class Files(Section):
     header: Bool | None = setting(
         None, "Whether a .tsv or .csv begins with column names. By default found out.", "announced"
     )
-    format: Literal["text", "tsv", "csv", "jsonl"] | None = setting(
-        None, "Format of the files. By default from the ending of the name.", "announced"
+    format: Format | None = setting(
+        None, "Format of the file, or of the files inside. By default from its content and name.", "announced"
+    )
+    sheet: Text | Int | None = setting(
+        None, "Sheet of a spreadsheet: name, or number from 0. By default the first.", "announced"
+    )
+    members: Text | None = setting(
+        None, "Which files of an archive or a folder are read: a pattern such as */news.*.en-it.tmx.", "announced"
+    )
+    states: list[Text] | None = setting(
+        None,
+        "States of XLIFF targets that are taken, such as final and signed-off. By default all but new,"
+        " needs-translation and initial.",
+        "announced",
+    )
+    fuzzy: Bool = setting(False, "Take fuzzy entries of .po files too.", "announced")
+    streaming: Bool = setting(False, "Read a hub data set over the network without keeping its files.", "announced")
+    markup: Markup | None = setting(
+        None, "What becomes of inline codes in this place. By default corpus.markup.", "announced"
     )
     source_language: Text | None = setting(
         None, "Language of its sources, where it is not corpus.source_language.", "refused", pattern=WORD_PATTERN
@@ -70,14 +95,14 @@ class Files(Section):
             found.append(((given[1],), f"cannot stand beside {given[0]}; give one place of the pairs"))
         found += [
             ((key,), "is a setting of hub data sets; give hub or remove it")
-            for key in ("subset", "revision")
-            if getattr(self, key) is not None and self.hub is None and given
+            for key in ("subset", "revision", "streaming")
+            if getattr(self, key) and self.hub is None and given
         ]
         return found
 
 
 FORMS = {"source": "source", "target": "source", "path": "path", "hub": "hub", "subset": "hub",
-         "revision": "hub", "starter": "starter"}  # fmt: skip
+         "revision": "hub", "streaming": "hub", "starter": "starter"}  # fmt: skip
 """Keys of Files that say where the pairs lie -> which of the four forms they belong to."""
 
 
@@ -174,6 +199,12 @@ class CorpusConfig(Section):
 
     source_language: Text = setting(..., "Language to translate from, such as en.", "refused", pattern=WORD_PATTERN)
     target_language: Text = setting(..., "Language to translate into, such as it.", "refused", pattern=WORD_PATTERN)
+    markup: Markup = setting(
+        "keep",
+        "Inline codes (tags, placeholders, entities, accelerators): kept, numbered on both sides (`translate` then"
+        " restores them), or removed.",
+        "refused",
+    )
     train: Train = setting(..., "The training pairs: one corpus or a list of corpora.", "announced", min_length=1)
     mix: Mix = setting(Mix(), "How several corpora are mixed.", "announced")
     valid: Valid = setting(

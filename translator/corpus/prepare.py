@@ -47,6 +47,8 @@ class CorpusSettings(Protocol):
     @property
     def target_language(self) -> str: ...
     @property
+    def markup(self) -> str: ...
+    @property
     def train(self) -> Any: ...
     @property
     def valid(self) -> Any: ...
@@ -160,11 +162,10 @@ def _read(files: Any, name: str, settings: CorpusSettings, report: CorpusReport,
             target_language=settings.target_language,
             key=key,
             most_rows=most_rows,
+            markup=settings.markup,
         )
         parts.append(result.pairs)
-        report.places.append(
-            PlaceCounts(name, result.pairs.origins[0], result.num_rows, len(result.pairs), dict(result.skipped))
-        )
+        report.places.append(PlaceCounts(name, result.name, result.num_rows, len(result.pairs), dict(result.skipped)))
         report.notes += result.notes
         for reason, count in result.skipped.items():
             report.add(name, f"{SKIPPED}{reason}", count, [result.examples[reason]])

@@ -1,32 +1,48 @@
-"""One entrance for every format: where pairs lie, as the config says it, becomes a table of pairs."""
+"""One entrance for every format: where pairs lie, as the config says it, becomes a table of pairs.
 
-import re
+A reader is a function (file, options) -> rows of (line, source, target). Which one a file needs is said by
+`format`, or found by its content and name (`find`); lines of two text files are the one format that takes two files.
+"""
+
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import datasets
 
+from translator.corpus.find import FORMATS, Found, check_shards, format_of, names_in, names_of, pairs_of_files
+from translator.corpus.packing import File, archive, matching
 from translator.corpus.pairs import Pairs
-from translator.corpus.read_folder import columnar_files, is_columnar, rows_of_files, split_files
-from translator.corpus.read_hub import load_hub, rows_of_dataset
-from translator.corpus.read_tables import Row, TableOptions, read_csv, read_jsonl, read_tsv
+from translator.corpus.read_gettext import read_mo, read_po
+from translator.corpus.read_hub import hub_commit, load_hub, rows_of_dataset, stream_hub
+from translator.corpus.read_parquet import read_arrow, read_parquet
+from translator.corpus.read_sheets import read_sheet
+from translator.corpus.read_tables import ReadOptions, Row, list_names, read_csv, read_jsonl, read_tsv
 from translator.corpus.read_text import read_aligned
-from translator.corpus.store import Tally, store
+from translator.corpus.read_tmx import read_tmx
+from translator.corpus.read_xliff import read_xliff
+from translator.corpus.store import Part, Tally, store_parts
 from translator.errors import CorpusError
-from translator.files import sha256_file
+from translator.files import check_inside, sha256_file
+from translator.markup import apply
 
-FORMATS = {".tsv": "tsv", ".csv": "csv", ".json": "jsonl", ".jsonl": "jsonl"}
-READERS: dict[str, Callable[[Path, TableOptions], Iterator[Row]]] = {
+Reader = Callable[[File, ReadOptions], Iterator[Row]]
+READERS: dict[str, Reader] = {
     "tsv": read_tsv,
     "csv": read_csv,
     "jsonl": read_jsonl,
+    "tmx": read_tmx,
+    "xliff": read_xliff,
+    "po": read_po,
+    "mo": read_mo,
+    "sheet": read_sheet,
+    "parquet": read_parquet,
+    "arrow": read_arrow,
 }
-TABLE_ENDINGS = tuple(ending + packing for ending in FORMATS for packing in ("", ".gz"))
 STARTER_LANGUAGES = ("en", "it")
 
 
@@ -35,6 +51,7 @@ class ReadResult:
     """What was read from one place.
 
     Attributes:
+        name: how messages call the place.
         pairs: the usable pairs.
         num_rows: rows in the input, used or not.
         skipped: rows that hold no pair, by reason.
@@ -42,6 +59,7 @@ class ReadResult:
         notes: sentences for the user about how the input was understood.
     """
 
+    name: str
     pairs: Pairs
     num_rows: int
     skipped: dict[str, int]
@@ -60,44 +78,59 @@ class _Input:
 
     name: str
     identity: dict[str, Any]
-    rows: Callable[[], Iterator[Row]]
+    parts: Callable[[], Iterator[Part]]
 
 
 def read_pairs(
-    files: Any, *, source_language: str, target_language: str, key: str = "corpus", most_rows: int | None = None
+    files: Any,
+    *,
+    source_language: str,
+    target_language: str,
+    key: str = "corpus",
+    markup: str = "keep",
+    most_rows: int | None = None,
 ) -> ReadResult:
     """Read the sentence pairs of one place into a memory-mapped table, kept in the cache folder.
 
     Args:
         files: a mapping (or pydantic model) with source and target, or path, or hub, or starter, and the
-            optional subset, split, revision, source_column, target_column, header, format, and source_language
-            and target_language of its own; a path alone means {path: ...}.
+            optional keys of `config.Files`; a path alone means {path: ...}.
         source_language, target_language: as the columns of tables may be named, such as "en" and "it"; what
             `files` says of its languages goes before.
         key: the setting that named the files, for messages.
+        markup: what becomes of inline codes (`translator.markup.MODES`), where `files` does not say it.
         most_rows: no more rows are read, for a quick look.
 
     Raises:
         CorpusError: nothing can be read, or no usable pair is there; each message says where and what to do.
     """
     fields = _fields(files)
-    options = TableOptions(
+    states = fields.get("states")
+    options = ReadOptions(
         languages=(fields.get("source_language", source_language), fields.get("target_language", target_language)),
         source_column=fields.get("source_column"),
         target_column=fields.get("target_column"),
         header=fields.get("header"),
+        sheet=fields.get("sheet"),
+        states=None if states is None else tuple(states),
+        fuzzy=fields.get("fuzzy", False),
     )
     place = _place(fields, options, key)
-    identity = place.identity if most_rows is None else {**place.identity, "most_rows": most_rows}
-    num_bytes = _size(fields) if most_rows is None else 0
-    pairs, tally = store(identity, place.name, lambda: islice(place.rows(), most_rows), num_bytes=num_bytes)
+    mode = str(fields.get("markup") or markup)
+    identity = {**place.identity, "markup": mode}
+    pairs, tally = store_parts(
+        identity if most_rows is None else {**identity, "most_rows": most_rows},
+        place.name,
+        lambda: ((part, _with_markup(rows, mode)) for part, rows in _first_rows(place.parts(), most_rows)),
+        num_bytes=_size(fields) if most_rows is None else 0,
+    )
     if not len(pairs):
         raise CorpusError(f"no usable pairs in {place.name}: {_why_none(tally)}")
     notes = []
     if tally.num_folded:
         notes.append(f"{place.name}: {tally.num_folded} pairs had a line break inside; it became a space")
-    examples = {reason: _lines(numbers) for reason, numbers in tally.lines.items()}
-    return ReadResult(pairs, tally.num_rows, tally.skipped, examples, notes)
+    examples = {reason: _lines(tally, reason) for reason in tally.lines}
+    return ReadResult(place.name, pairs, tally.num_rows, tally.skipped, examples, notes)
 
 
 def _fields(files: Any) -> dict[str, Any]:
@@ -107,13 +140,45 @@ def _fields(files: Any) -> dict[str, Any]:
     return {name: value for name, value in dumped.items() if value is not None}
 
 
+def _first_rows(parts: Iterator[Part], most_rows: int | None) -> Iterator[Part]:
+    """Parts up to the one in which `most_rows` rows end; None: all."""
+    left = most_rows
+
+    def counted(rows: Iterator[Row]) -> Iterator[Row]:
+        nonlocal left
+        for row in islice(rows, left):
+            if left is not None:
+                left -= 1
+            yield row
+
+    for part, rows in parts:
+        if left == 0:
+            return
+        yield part, counted(rows)
+
+
+def _with_markup(rows: Iterator[Row], mode: str) -> Iterator[Row]:
+    """Rows of text alone: codes that a format marks, and those in its text, as the mode says."""
+    for line, source, target in rows:
+        if mode == "keep" and isinstance(source, str) and isinstance(target, str):
+            yield line, source, target
+        elif isinstance(source, str | tuple) and isinstance(target, str | tuple):
+            yield line, *apply(mode, source, target)
+        else:
+            yield line, source, target
+
+
 def _size(fields: Mapping[str, Any]) -> int:
     """Bytes of the files of a place: about those of its table. 0 where they are not known."""
     files = [Path(fields[name]) for name in ("source", "target", "path") if name in fields]
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
-def _lines(numbers: list[int]) -> str:
+def _lines(tally: Tally, reason: str) -> str:
+    """ "lines 3, 7", or "a.po, line 3; b.po, line 7" where the input has several files."""
+    numbers, parts = tally.lines[reason], [tally.parts[place] for place in tally.places[reason]]
+    if any(parts):
+        return "; ".join(f"{part}, line {number}" for part, number in zip(parts, numbers, strict=True))
     return ("lines " if len(numbers) > 1 else "line ") + ", ".join(map(str, numbers))
 
 
@@ -123,32 +188,33 @@ def _why_none(tally: Tally) -> str:
     return "; ".join(f"{reason} ({count})" for reason, count in tally.skipped.items())
 
 
-def _place(fields: Mapping[str, Any], options: TableOptions, key: str) -> _Input:
-    split = str(fields.get("split", "train"))
+def _place(fields: Mapping[str, Any], options: ReadOptions, key: str) -> _Input:
     if "hub" in fields:
-        subset, revision = fields.get("subset"), fields.get("revision")
-        dataset = load_hub(fields["hub"], subset=subset, split=split, revision=revision)
-        return _dataset_input(dataset, f"hub data set {fields['hub']}", options)
+        return _hub_input(fields, options)
     if "starter" in fields:
         return _starter_input(str(fields["starter"]), options)
     if "source" in fields and "target" in fields:
         source = _existing(fields["source"], f"{key}.source")
         target = _existing(fields["target"], f"{key}.target")
         identity = {"format": "text", "source": sha256_file(source), "target": sha256_file(target)}
-        return _Input(f"{source} and {target}", identity, lambda: read_aligned(source, target))
+        return _Input(f"{source} and {target}", identity, lambda: iter([("", read_aligned(source, target))]))
     if "path" not in fields:
         raise CorpusError(f"{key} says no place; give source and target, path, hub or starter")
     path = _existing(fields["path"], f"{key}.path", folder=True)
-    if not path.is_dir():
-        return _table_input([path], str(path), options, fields.get("format") or _format_of(path, key))
-    # Beside Parquet and Arrow files, JSON files hold what is said about them.
-    tables = [] if is_columnar(path) else split_files(path, TABLE_ENDINGS, split)
-    if tables:
-        return _table_input(tables, str(path), options, None)
-    files = columnar_files(path, split)
-    sums = [sha256_file(file) for file in files]
-    columnar = {"files": sums, "options": [options.languages, options.columns]}
-    return _Input(str(path), columnar, lambda: rows_of_files(files, str(path), options))
+    if path.is_dir():
+        return _folder_input(path, fields, options)
+    detected = format_of(path)
+    if detected == "archive":
+        return _archive_input(path, fields, options)
+    form = fields.get("format") or detected
+    if form is None:
+        raise CorpusError(
+            f"{key}.path: the ending of {path} names no format; known are {', '.join(FORMATS)} (also with .gz, .bz2, "
+            f".xz or .zst): set format, or give line-aligned text as source and target"
+        )
+    if form == "text":
+        raise CorpusError(f"{path}: format text means two files; give them as source and target")
+    return _found_input(str(path), [Found("", form, (path,))], options)
 
 
 def _existing(path: Any, key: str, *, folder: bool = False) -> Path:
@@ -162,36 +228,88 @@ def _existing(path: Any, key: str, *, folder: bool = False) -> Path:
     return found
 
 
-def _format_of(path: Path, key: str) -> str:
-    with suppress(KeyError):
-        return FORMATS[Path(re.sub(r"\.gz$", "", path.name.lower())).suffix]
+def _options_identity(options: ReadOptions) -> list[Any]:
+    return [options.languages, options.columns, options.header, options.sheet, options.states, options.fuzzy]
+
+
+def _rows(found: Found, options: ReadOptions) -> Iterator[Row]:
+    if found.format == "text":
+        source, target = found.files
+        return read_aligned(source, target)
+    return READERS[found.format](found.files[0], options)
+
+
+def _found_input(name: str, found: list[Found], options: ReadOptions) -> _Input:
+    """Files on disk: their content decides, and in a folder their names, since they are told as the pairs' origin."""
+    files = [
+        [one.name, one.format, [sha256_file(file) for file in one.files if isinstance(file, Path)]] for one in found
+    ]
+    identity = {"files": files, "options": _options_identity(options)}
+    return _Input(name, identity, lambda: ((one.name, _rows(one, options)) for one in found))
+
+
+def _chosen(named: list[tuple[str, File]], fields: Mapping[str, Any], options: ReadOptions, place: Path) -> list[Found]:
+    """What is to be read of a folder or an archive: what `members` and `format` say, else all that is understood."""
+    pattern, form, split = fields.get("members"), fields.get("format"), str(fields.get("split", "train"))
+    fitting = [(name, file) for name, file in named if matching(name, pattern)]
+    if form not in (None, "text"):
+        found = others = [Found(name, form, (file,)) for name, file in fitting]
+    else:
+        found, others = (
+            [one for one in pairs_of_files(fitting, options.languages, words) if form in (None, one.format)]
+            for words in (None if pattern else split, None)
+        )
+    if found:
+        if not pattern:
+            check_shards(found, place)
+        return found
+    if others:
+        names = list_names([one.name for one in others])
+        raise CorpusError(f"{place} has no split {split!r} among its files ({names}); choose one with split")
+    source, target = options.languages
     raise CorpusError(
-        f"{key}.path: the ending of {path} names no format; known are {', '.join(FORMATS)} (also with .gz): "
-        f"set format to tsv, csv or jsonl, or give line-aligned text as source and target"
+        f"{place} holds no files of a known format and no two text files for {source} and {target} (such as "
+        f"{source}.txt and {target}.txt, or train.{source} and train.{target})"
+        f"{f' among those that fit members: {pattern}' if pattern else ''}; "
+        f"there: {list_names([name for name, _ in named])} (what a README.md or a script names is not read)"
     )
 
 
-def _table_input(paths: list[Path], name: str, options: TableOptions, form: str | None) -> _Input:
-    if form == "text":
-        raise CorpusError(f"{name}: format text means two files; give them as source and target")
-    forms = [form or _format_of(path, name) for path in paths]
-    identity = {
-        "files": [[kind, sha256_file(path)] for kind, path in zip(forms, paths, strict=True)],
-        "options": [options.languages, options.columns, options.header],
-    }
-    return _Input(
-        name,
-        identity,
-        lambda: chain.from_iterable(READERS[kind](path, options) for kind, path in zip(forms, paths, strict=True)),
-    )
+def _folder_input(folder: Path, fields: Mapping[str, Any], options: ReadOptions) -> _Input:
+    found = _chosen(names_in(folder), fields, options, folder)
+    for file in (file for one in found for file in one.files if isinstance(file, Path)):
+        check_inside(file, folder, CorpusError)
+    return _found_input(str(folder), found, options)
 
 
-def _dataset_input(dataset: datasets.Dataset, name: str, options: TableOptions) -> _Input:
+def _archive_input(path: Path, fields: Mapping[str, Any], options: ReadOptions) -> _Input:
+    def parts() -> Iterator[Part]:
+        with archive(path) as members:
+            for found in _chosen(names_of(members), fields, options, path):
+                yield found.name, _rows(found, options)
+
+    choice = [fields.get(key) for key in ("members", "format", "split")]
+    identity = {"archive": sha256_file(path), "choice": choice, "options": _options_identity(options)}
+    return _Input(str(path), identity, parts)
+
+
+def _hub_input(fields: Mapping[str, Any], options: ReadOptions) -> _Input:
+    hub, subset, revision = str(fields["hub"]), fields.get("subset"), fields.get("revision")
+    split, name = str(fields.get("split", "train")), f"hub data set {hub}"
+    if not fields.get("streaming"):
+        return _dataset_input(load_hub(hub, subset=subset, split=split, revision=revision), name, options)
+    commit = hub_commit(hub, revision)
+    identity = {"hub": [hub, subset, split, commit], "options": _options_identity(options)}
+    rows = partial(stream_hub, hub, options, subset=subset, split=split, commit=commit)
+    return _Input(name, identity, lambda: iter([("", rows())]))
+
+
+def _dataset_input(dataset: datasets.Dataset, name: str, options: ReadOptions) -> _Input:
     identity = {"dataset": dataset._fingerprint, "options": [options.languages, options.columns]}
-    return _Input(name, identity, lambda: rows_of_dataset(dataset, name, options))
+    return _Input(name, identity, lambda: iter([("", rows_of_dataset(dataset, name, options))]))
 
 
-def _starter_input(part: str, options: TableOptions) -> _Input:
+def _starter_input(part: str, options: ReadOptions) -> _Input:
     """A part of the corpus inside the package; it can be read in both directions."""
     name = f"the starter corpus ({part})"
     languages = options.languages
@@ -201,11 +319,11 @@ def _starter_input(part: str, options: TableOptions) -> _Input:
     file = resources.files("translator") / "starter" / f"{part}.tsv"
     if not file.is_file():
         raise CorpusError(f"there is no part {part!r} in the starter corpus")
-    options = TableOptions(languages, source_column=columns[0], target_column=columns[1])
+    options = ReadOptions(languages, source_column=columns[0], target_column=columns[1])
 
     def rows() -> Iterator[Row]:
         with resources.as_file(file) as path:
             yield from read_tsv(path, options)
 
     with resources.as_file(file) as path:
-        return _Input(name, {"starter": sha256_file(path), "columns": columns}, rows)
+        return _Input(name, {"starter": sha256_file(path), "columns": columns}, lambda: iter([("", rows())]))

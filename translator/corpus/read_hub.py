@@ -6,12 +6,13 @@ of this machine, and none from another place in the network.
 
 import re
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import datasets
 
-from translator.corpus.read_tables import Row, TableOptions, pick_columns
+from translator.corpus.read_tables import NAMING_ROWS, Row, TableOptions, pick_columns
 from translator.errors import CorpusError
 
 HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
@@ -26,12 +27,10 @@ def load_hub(hub: str, *, subset: str | None, split: str, revision: str | None) 
     Raises:
         CorpusError: it does not exist, cannot be reached, or has no such subset or split.
     """
-    place = f"hub data set {hub}" + (f" ({subset})" if subset else "")
-    if not HUB_ID.fullmatch(hub) or ".." in hub or Path(hub).exists():
-        raise CorpusError(f"{place}: a hub id is written OWNER/NAME; for files of this machine give path, not hub")
+    place = _place(hub, subset)
+    _check_id(hub, place)
     try:
-        builder = datasets.load_dataset_builder(hub, subset, revision=revision)
-        _refuse_other_places(builder, place)
+        builder = _builder(hub, subset, revision, place)
         builder.download_and_prepare()
         found = builder.as_dataset(split=split)
     except CorpusError:
@@ -42,13 +41,63 @@ def load_hub(hub: str, *, subset: str | None, split: str, revision: str | None) 
     return _one_split(found, place)
 
 
-def _refuse_other_places(builder: Any, place: str) -> None:
-    """Files that a data set lists must be its own: "/etc/hosts" in its README.md would else be read."""
+def hub_commit(hub: str, revision: str | None) -> str:
+    """The commit that a revision of a hub data set means now (by default its newest): what decides its content.
+
+    Raises:
+        CorpusError: it does not exist, or the hub cannot be reached.
+    """
+    from huggingface_hub import HfApi
+
+    place = _place(hub, None)
+    _check_id(hub, place)
+    try:
+        return str(HfApi().dataset_info(hub, revision=revision).sha)
+    except Exception as error:  # as above
+        raise CorpusError(f"{place} cannot be streamed: {_reason(error)}") from error
+
+
+def stream_hub(hub: str, options: TableOptions, *, subset: str | None, split: str, commit: str) -> Iterator[Row]:
+    """Rows of a split of a hub data set as they come over the network; no copy of the files stays on this machine.
+
+    Raises:
+        CorpusError: it cannot be read, or has no two columns that can be source and target.
+    """
+    place = _place(hub, subset)
+    _check_id(hub, place)
+    try:
+        rows = iter(_builder(hub, subset, commit, place).as_streaming_dataset(split=split))
+        head = list(islice(rows, NAMING_ROWS))
+        pick = pick_columns(place, head, options)
+        for number, row in enumerate(chain(head, rows), start=1):
+            yield number, *pick(row)
+    except CorpusError:
+        raise
+    except Exception as error:  # as above
+        raise CorpusError(f"{place} cannot be streamed: {_reason(error)}") from error
+
+
+def _place(hub: str, subset: str | None) -> str:
+    return f"hub data set {hub}" + (f" ({subset})" if subset else "")
+
+
+def _check_id(hub: str, place: str) -> None:
+    if not HUB_ID.fullmatch(hub) or ".." in hub or Path(hub).exists():
+        raise CorpusError(f"{place}: a hub id is written OWNER/NAME; for files of this machine give path, not hub")
+
+
+def _builder(hub: str, subset: str | None, revision: str | None, place: str) -> Any:
+    """What knows the files of a data set, of which none is read yet.
+
+    Files that a data set lists must be its own: "/etc/hosts" in its README.md would else be read.
+    """
+    builder = datasets.load_dataset_builder(hub, subset, revision=revision)
     listed = getattr(builder.config, "data_files", None)
     groups = listed.values() if isinstance(listed, dict) else [listed or []]
     for file in (str(file) for group in groups for file in ([group] if isinstance(group, str) else group)):
         if not file.startswith("hf://datasets/"):
             raise CorpusError(f"{place} names a file outside the hub, {file}, which is not read; use another data set")
+    return builder
 
 
 def _reason(error: Exception) -> str:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
-from pathlib import Path
 
+from translator.corpus.packing import File
 from translator.corpus.read_text import read_lines
 from translator.errors import CorpusError
 
@@ -44,7 +44,10 @@ class Unusable:
 
 
 Row = tuple[int, object, object]
-"""Line number from 1, source, target; anything but text there is skipped later, counted by reason."""
+"""Line number from 1, source, target; anything but a sentence there is skipped later, counted by reason.
+
+A sheet and a Parquet file have rows for lines, an MO file has entries.
+"""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,15 @@ class TableOptions:
         return self.source_column, self.target_column
 
 
+@dataclass(frozen=True)
+class ReadOptions(TableOptions):
+    """All that a reader may want to know: of a spreadsheet the sheet, of XLIFF the states, of gettext fuzzy entries."""
+
+    sheet: str | int | None = None
+    states: tuple[str, ...] | None = None
+    fuzzy: bool = False
+
+
 def choose_columns(names: Collection[str], languages: tuple[str, str]) -> tuple[str, str] | None:
     """The two names that hold source and target, as they are spelt in the table, or None.
 
@@ -89,18 +101,18 @@ def _fold(name: str) -> str:
     return name.strip().casefold().replace("_", "-")
 
 
-def read_tsv(path: Path, options: TableOptions) -> Iterator[Row]:
+def read_tsv(path: File, options: TableOptions) -> Iterator[Row]:
     """Rows of a file with tabs between its columns. A quote mark is a character like any other."""
     records = ((number, line.split("\t")) for number, line in enumerate(read_lines(path), start=1))
-    return _rows_of_cells(path, records, options)
+    return rows_of_cells(path, records, options)
 
 
-def read_csv(path: Path, options: TableOptions) -> Iterator[Row]:
+def read_csv(path: File, options: TableOptions) -> Iterator[Row]:
     """Rows of a file with standard CSV quoting; separator (, or ; or tab) as in its first line."""
-    return _rows_of_cells(path, _csv_records(path), options)
+    return rows_of_cells(path, _csv_records(path), options)
 
 
-def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
+def _csv_records(path: File) -> Iterator[tuple[int, list[str]]]:
     # The limit makes a quote that is never closed an error soon, before it swallows the rest of the file.
     csv.field_size_limit(CELL_LIMIT)
     lines = read_lines(path)
@@ -125,7 +137,12 @@ def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
         first_line = reader.line_num + 1
 
 
-def _rows_of_cells(path: Path, records: Iterator[tuple[int, list[str]]], options: TableOptions) -> Iterator[Row]:
+def rows_of_cells(path: File, records: Iterator[tuple[int, list[str]]], options: TableOptions) -> Iterator[Row]:
+    """The pairs in numbered records of a table, its header found or said by the options.
+
+    Raises:
+        CorpusError: the two columns cannot be found.
+    """
     blank: tuple[list[str], list[str]] = ([], [""])
     lead = []  # blank rows before the first one that says something
     for number, cells in records:
@@ -146,7 +163,7 @@ def _rows_of_cells(path: Path, records: Iterator[tuple[int, list[str]]], options
             yield number, Unusable("the row is blank") if cells in blank else odd_width, None
 
 
-def _find_cells(path: Path, first: list[str], options: TableOptions) -> tuple[int, int, bool]:
+def _find_cells(path: File, first: list[str], options: TableOptions) -> tuple[int, int, bool]:
     """Positions of source and target, and whether the first row is a header."""
     asked = options.columns
     by_name = choose_columns(first, options.languages)
@@ -171,13 +188,13 @@ def _find_cells(path: Path, first: list[str], options: TableOptions) -> tuple[in
     )
 
 
-def _position(path: Path, names: list[str], column: str) -> int:
+def _position(path: File, names: list[str], column: str) -> int:
     if column in names:
         return names.index(column)
     raise CorpusError(f"{path} has no column {column!r}; its first row is {', '.join(map(repr, names))}")
 
 
-def read_jsonl(path: Path, options: TableOptions) -> Iterator[Row]:
+def read_jsonl(path: File, options: TableOptions) -> Iterator[Row]:
     """Rows of a file with one JSON object a line: two plain columns, or {"translation": {"en": "...", ...}}.
 
     Raises:
@@ -190,7 +207,7 @@ def read_jsonl(path: Path, options: TableOptions) -> Iterator[Row]:
         yield number, *(pick(row) if row is not None else (Unusable("the row is blank"), None))
 
 
-def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, object] | None]]:
+def _json_rows(path: File) -> Iterator[tuple[int, dict[str, object] | None]]:
     for number, line in enumerate(read_lines(path), start=1):
         if not line.strip():
             yield number, None
@@ -225,7 +242,7 @@ def pick_columns(place: object, rows: list[dict[str, object]], options: TableOpt
         languages = choose_columns(inner, options.languages)
         if languages is None:
             wanted = " and ".join(options.languages)
-            raise CorpusError(f"{place}: no translation has both {wanted}, only {_list(inner)}")
+            raise CorpusError(f"{place}: no translation has both {wanted}, only {list_names(inner)}")
         left, right = languages
 
         def pick_nested(row: dict[str, object]) -> tuple[object, object]:
@@ -237,12 +254,12 @@ def pick_columns(place: object, rows: list[dict[str, object]], options: TableOpt
     if found is None or absent:
         wanted = " and ".join(absent or options.languages)
         raise CorpusError(
-            f"{place} has no columns {wanted}, only {_list(names)}: "
+            f"{place} has no columns {wanted}, only {list_names(names)}: "
             f"name the two to use with source_column and target_column"
         )
     source, target = str(found[0]), str(found[1])
     return lambda row: (row.get(source), row.get(target))
 
 
-def _list(names: Collection[str]) -> str:
+def list_names(names: Collection[str]) -> str:
     return ", ".join(repr(name) for name in islice(names, 12)) or "none"

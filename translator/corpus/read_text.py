@@ -4,72 +4,41 @@ Python's text mode and `str.splitlines` also cut at a lone CR, U+0085, U+2028 an
 on one side shifts every later pair of a line-aligned corpus. So lines are cut here, on bytes.
 """
 
-import gzip
-import zlib
 from collections.abc import Iterator
 from itertools import zip_longest
-from pathlib import Path
-from typing import BinaryIO, cast
 
+from translator.corpus.packing import Bytes, File, opened
 from translator.errors import CorpusError
 
 BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 64 << 20
-BOMB_BYTES, BOMB_RATIO = 16 << 20, 100
-"""A gzip file that has grown to so many bytes, so many times its own size, is no text (which grows fourfold)."""
-
-GZIP_MAGIC = b"\x1f\x8b"
 UTF8_BOM = b"\xef\xbb\xbf"
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")  # UTF-32's begin with the same two bytes or with zeros
 
 
-def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a text file (or of a gzip file with any name) without their ends.
+def read_lines(path: File) -> Iterator[str]:
+    """The lines of a text file (packed in any way that `packing` knows, or in an archive) without their ends.
 
     A lone CR inside a line becomes a space; U+2028, U+0085, VT, FF and the like stay as they are. A UTF-8
     byte order mark at the start is left out. Memory is bounded by a block and the longest line.
 
     Raises:
-        CorpusError: the file cannot be read, is not UTF-8 (with line and byte), holds zero bytes, or is a
-            damaged gzip file.
+        CorpusError: the file cannot be read, is not UTF-8 (with line and byte), holds zero bytes, or its packing
+            is damaged.
     """
-    try:
-        with path.open("rb") as raw:
-            packed = raw.peek(2)[:2] == GZIP_MAGIC
-            num_lines = 0
-            for block in _whole_lines(_unpacked(raw, path) if packed else _blocks(raw), path):
-                lines = _decode(block, path, num_lines)
-                yield from lines
-                num_lines += len(lines)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise CorpusError(f"{path}: the gzip data is damaged or cut short ({error})") from error
-    except OSError as error:
-        raise CorpusError(f"{path} cannot be read: {error.strerror or error}") from error
+    with opened(path) as file:
+        num_lines = 0
+        for block in _whole_lines(file, path):
+            lines = _decode(block, path, num_lines)
+            yield from lines
+            num_lines += len(lines)
 
 
-def _blocks(file: BinaryIO) -> Iterator[bytes]:
-    while block := file.read(BLOCK_BYTES):
-        yield block
-
-
-def _unpacked(raw: BinaryIO, path: Path) -> Iterator[bytes]:
-    """The content of a gzip file, while it is no bomb: a file of a megabyte can hold a gigabyte."""
-    num_bytes = 0
-    for block in _blocks(cast(BinaryIO, gzip.GzipFile(fileobj=raw))):
-        num_bytes += len(block)
-        if num_bytes > max(BOMB_BYTES, BOMB_RATIO * raw.tell()):
-            raise CorpusError(
-                f"{path}: the gzip data grows to over {BOMB_RATIO} times its size, as no file of sentences does; "
-                f"unpack it yourself if you trust it"
-            )
-        yield block
-
-
-def _whole_lines(blocks: Iterator[bytes], path: Path) -> Iterator[bytes]:
+def _whole_lines(file: Bytes, path: File) -> Iterator[bytes]:
     """The file in blocks that end with a line (the last one may lack its LF)."""
     pieces: list[bytes] = []
     num_lines = 0
-    for block in blocks:
+    while block := file.read(BLOCK_BYTES):
         cut = block.rfind(b"\n") + 1
         if cut:
             yield b"".join([*pieces, block[:cut]])
@@ -85,7 +54,7 @@ def _whole_lines(blocks: Iterator[bytes], path: Path) -> Iterator[bytes]:
         yield b"".join(pieces)
 
 
-def _decode(block: bytes, path: Path, num_lines: int) -> list[str]:
+def _decode(block: bytes, path: File, num_lines: int) -> list[str]:
     """Cut one block of whole lines; `num_lines` lines came before it."""
     if num_lines == 0:
         block = block.removeprefix(UTF8_BOM)
@@ -108,7 +77,7 @@ def _decode(block: bytes, path: Path, num_lines: int) -> list[str]:
     return lines
 
 
-def _zero_byte(block: bytes, path: Path, num_lines: int) -> str:
+def _zero_byte(block: bytes, path: File, num_lines: int) -> str:
     """UTF-16 without a mark has a zero in every second byte of plain text; all else is no text at all."""
     head = block[:4096]
     zeros = head.count(0)
@@ -119,14 +88,14 @@ def _zero_byte(block: bytes, path: Path, num_lines: int) -> str:
     return f"{path}, line {line}: a zero byte; this is a binary file, not text in UTF-8"
 
 
-def _not_utf8(path: Path, fault: str, encoding: str = "UTF-16") -> str:
+def _not_utf8(path: File, fault: str, encoding: str = "UTF-16") -> str:
     return (
         f"{path} is not UTF-8: {fault}. Save it as UTF-8, for example with "
         f"iconv -f {encoding} -t UTF-8 (put its real encoding for {encoding})"
     )
 
 
-def read_aligned(source: Path, target: Path) -> Iterator[tuple[int, str, str]]:
+def read_aligned(source: File, target: File) -> Iterator[tuple[int, str, str]]:
     """Pairs (line number from 1, source, target) of two files whose lines belong together.
 
     Raises:

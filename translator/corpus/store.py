@@ -1,6 +1,6 @@
-"""Rows that are read become a table of pairs in the cache, made in parts by all cores.
+"""Rows that are read become a table of pairs in the cache, made in chunks by all cores.
 
-Rows are streamed into the parts, so a corpus of any size needs little memory; a process that is killed leaves the parts
+Rows are streamed into the chunks, so a corpus of any size needs little memory; a process that is killed leaves those
 that it has finished to the next one. A finished table stays under a key made of the inputs' content.
 """
 
@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from itertools import count
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -28,135 +27,162 @@ from translator.corpus.read_tables import Row, Unusable
 from translator.errors import CorpusError
 from translator.files import new_folder
 
-PART_ROWS = 50_000
+CHUNK_ROWS = 50_000
 """Rows that one process reads at once, and that are not read again after a kill."""
 
-PART_CHARACTERS, BATCH_CHARACTERS = 64 << 20, 16 << 20
-"""A part, and a batch that is written at once, has not many more characters than these: lines can be long."""
+CHUNK_CHARACTERS, BATCH_CHARACTERS = 64 << 20, 16 << 20
+"""A chunk, and a batch that is written at once, has not many more characters than these: lines can be long."""
 
 
 @dataclass
 class Tally:
-    """Rows read, and rows skipped by reason with a few line numbers each."""
+    """Rows read, and rows skipped by reason with a few line numbers each.
+
+    Attributes:
+        parts: names of the files inside the input, such as an archive's; one "" where the input is one file.
+        part: number of the file that is being read.
+        lines: of each reason, line numbers.
+        places: of each reason, the number of the part that each of these lines is in.
+    """
 
     num_rows: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
     lines: dict[str, list[int]] = field(default_factory=dict)
+    places: dict[str, list[int]] = field(default_factory=dict)
     num_folded: int = 0
+    parts: list[str] = field(default_factory=list)
+    part: int = 0
 
     def skip(self, reason: str, line: int) -> None:
-        """Count a row that holds no pair."""
+        """Count a row of the part that is being read that holds no pair."""
         self.skipped[reason] = self.skipped.get(reason, 0) + 1
         lines = self.lines.setdefault(reason, [])
         if len(lines) < NUM_EXAMPLES:
             lines.append(line)
+            self.places.setdefault(reason, []).append(self.part)
 
     def add(self, other: "Tally") -> None:
-        """Count the rows of the part that follows, too."""
+        """Count the rows of the chunk that follows, too."""
         self.num_rows += other.num_rows
         self.num_folded += other.num_folded
         for reason, number in other.skipped.items():
             self.skipped[reason] = self.skipped.get(reason, 0) + number
-            lines = self.lines.setdefault(reason, [])
-            lines += other.lines[reason][: NUM_EXAMPLES - len(lines)]
+            for own, others in ((self.lines, other.lines), (self.places, other.places)):
+                numbers = own.setdefault(reason, [])
+                numbers += others[reason][: NUM_EXAMPLES - len(numbers)]
 
 
-def store(
-    identity: Mapping[str, Any], name: str, rows: Callable[[], Iterator[Row]], *, num_bytes: int = 0
+Part = tuple[str, Iterator[Row]]
+"""A file of an input with several ("" for the only one), and its rows."""
+
+
+def store_parts(
+    identity: Mapping[str, Any], name: str, parts: Callable[[], Iterator[Part]], *, num_bytes: int = 0
 ) -> tuple[Pairs, Tally]:
-    """Read `rows` into a table in the cache, or find the one that an earlier run made of this `identity`.
+    """Read `parts` into a table in the cache, or find the one that an earlier run made of this `identity`.
 
     Args:
         identity: what decides the content, made of JSON values; with the same identity nothing is read again.
         name: how messages call the input.
-        rows: begins to read.
+        parts: begins to read; each part is read to its end before the next is asked for.
         num_bytes: about how large the table will be, for the message when it does not fit; 0: not known.
     """
-
     key = cache_key("read", dict(identity))
 
     def build(folder: Path) -> dict[str, Any]:
         tally = Tally()
-        with parts_folder(f"{key}-{PART_ROWS}") as parts, Progress(f"Reading {name}") as progress:
+        with parts_folder(f"{key}-{CHUNK_ROWS}") as place, Progress(f"Reading {name}") as progress:
             stored = []
-            for part, counts in _in_parts(rows(), parts, progress):
+            for chunk, counts in _write_chunks(_chunks(parts(), tally.parts), place, progress):
                 tally.add(counts)
-                stored.append(part)
+                stored.append(chunk)
             with pa.ipc.new_stream(str(folder / "pairs.arrow"), SCHEMA) as writer:
-                for part in stored:
-                    with pa.ipc.open_stream(str(part / "pairs.arrow")) as reader:
+                for chunk in stored:
+                    with pa.ipc.open_stream(str(chunk / "pairs.arrow")) as reader:
                         for batch in reader:
                             writer.write_batch(batch)
             save_rows(folder, tally.num_rows - sum(tally.skipped.values()), map(open_rows, stored))
         return vars(tally)
 
-    # The parts and the table lie there beside each other at the end.
+    # The chunks and the table lie there beside each other at the end.
     folder, info = cached(key, build, what=f"the table of {name}", num_bytes=2 * num_bytes)
     try:
-        return Pairs(open_table(folder), open_rows(folder), (name,)), Tally(**info)
+        tally = Tally(**info)
+        origins = tuple(f"{name}: {part}" if part else name for part in tally.parts) or (name,)
+        return Pairs(open_table(folder), open_rows(folder), origins), tally
     except (ValueError, TypeError) as error:  # right checksums, yet not what this module writes
         raise CorpusError(f"{folder} is not a table of the cache ({error}); delete the folder") from error
 
 
-Part = tuple[Path, Tally]
-"""Folder of a part that is finished, and what was counted in it."""
+Chunk = list[tuple[int, list[Row]]]
+"""Rows that are written together: numbers of parts, each with rows of it."""
+
+Written = tuple[Path, Tally]
+"""The folder of a finished chunk, and what was counted in it."""
 
 
-def _in_parts(rows: Iterator[Row], folder: Path, progress: Progress) -> Iterator[Part]:
-    """Write the usable pairs of `rows` in parts, the folders 0, 1, ...; gives them in order.
+def _chunks(parts: Iterator[Part], names: list[str]) -> Iterator[Chunk]:
+    """The rows of all parts in chunks; the names of the parts are added to `names`."""
+    chunk: Chunk = []
+    num_rows = num_characters = 0
+    for number, (name, rows) in enumerate(parts):
+        names.append(name)
+        chunk.append((number, []))
+        for row in rows:
+            chunk[-1][1].append(row)
+            num_rows += 1
+            for text in row[1:]:
+                if isinstance(text, str):
+                    num_characters += len(text)
+            if num_rows == CHUNK_ROWS or num_characters > CHUNK_CHARACTERS:
+                yield chunk
+                chunk, num_rows, num_characters = [(number, [])], 0, 0
+    if num_rows:
+        yield chunk
 
-    Parts that an earlier process finished are not made again: their rows are only passed over. The first part is
+
+def _write_chunks(chunks: Iterator[Chunk], place: Path, progress: Progress) -> Iterator[Written]:
+    """Write the usable pairs of the chunks into the folders 0, 1, ...; gives them in order.
+
+    Chunks that an earlier process finished are not made again: their rows are only passed over. The first chunk is
     made here, the others by one process for each core.
     """
-    waiting: deque[Future[Part] | Part] = deque()
+    waiting: deque[Future[Written] | Written] = deque()
     workers = usable_cores()
     with ExitStack() as stack:
         pool: ProcessPoolExecutor | None = None
-        for number in count():
-            if not (chunk := _take(rows)):
-                break
-            part = folder / str(number)
-            if number == 0 or workers == 1 or part.exists():
-                waiting.append(_write_part(chunk, part))
+        for number, chunk in enumerate(chunks):
+            folder = place / str(number)
+            if number == 0 or workers == 1 or folder.exists():
+                waiting.append(_write_chunk(chunk, folder))
             else:
                 # "spawn": a process that runs torch or the tokenizer's threads cannot be forked safely.
                 pool = pool or stack.enter_context(ProcessPoolExecutor(workers, get_context("spawn")))
-                waiting.append(pool.submit(_write_part, chunk, part))
+                waiting.append(pool.submit(_write_chunk, chunk, folder))
             while len(waiting) > 2 * workers:
                 yield _told(waiting.popleft(), progress)
         while waiting:
             yield _told(waiting.popleft(), progress)
 
 
-def _take(rows: Iterator[Row]) -> list[Row]:
-    """The rows of the next part."""
-    taken, num_characters = [], 0
-    for row in rows:
-        taken.append(row)
-        for text in row[1:]:
-            if isinstance(text, str):
-                num_characters += len(text)
-        if len(taken) == PART_ROWS or num_characters > PART_CHARACTERS:
-            break
-    return taken
+def _told(waiting: Future[Written] | Written, progress: Progress) -> Written:
+    written = waiting if isinstance(waiting, tuple) else waiting.result()
+    progress.advance(written[1].num_rows)
+    return written
 
 
-def _told(waiting: Future[Part] | Part, progress: Progress) -> Part:
-    part = waiting if isinstance(waiting, tuple) else waiting.result()
-    progress.advance(part[1].num_rows)
-    return part
-
-
-def _write_part(rows: list[Row], folder: Path) -> Part:
-    """Write a part, or find it finished."""
+def _write_chunk(chunk: Chunk, folder: Path) -> Written:
+    """Write a chunk, or find it finished."""
     if not folder.exists():
         with new_folder(folder) as temporary:
             tally = Tally()
             numbers = [np.empty(0, dtype=ROW)]
             with pa.ipc.new_stream(str(temporary / "pairs.arrow"), SCHEMA) as writer:
-                for sources, targets, of_batch in _usable_batches(iter(rows), tally):
-                    writer.write_batch(pa.record_batch([pa.array(sources), pa.array(targets)], schema=SCHEMA))
-                    numbers.append(of_batch)
+                for tally.part, rows in chunk:
+                    for sources, targets, of_batch in _usable_batches(iter(rows), tally):
+                        writer.write_batch(pa.record_batch([pa.array(sources), pa.array(targets)], schema=SCHEMA))
+                        of_batch["origin"] = tally.part
+                        numbers.append(of_batch)
             save_rows(temporary, sum(map(len, numbers)), numbers)
             (temporary / "tally.json").write_text(json.dumps(vars(tally)), encoding="utf-8")
     return folder, Tally(**json.loads((folder / "tally.json").read_text(encoding="utf-8")))
