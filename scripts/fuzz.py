@@ -103,12 +103,12 @@ def read_config(data: bytes) -> None:
 
 
 def _read_corpus(data: bytes, form: str) -> None:
-    from translator.corpus.pairs import Tally, _usable_batches
     from translator.corpus.read import READERS, _with_markup
     from translator.corpus.read_tables import ReadOptions
+    from translator.corpus.store import Tally, _usable_batches
 
     rows = READERS[form](_file(data, f"fuzz.{form}"), ReadOptions(("en", "it")))
-    for sources, targets, _ in _usable_batches(_with_markup(rows, "number"), Tally(parts=[""])):
+    for sources, targets, _ in _usable_batches(_with_markup(rows, "number"), Tally()):
         assert all("\n" not in text and text.strip() for text in (*sources, *targets))
 
 

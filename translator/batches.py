@@ -144,18 +144,20 @@ def plan_epoch(
     batches = random.permutation(len(starts) - 1)
     sizes = np.diff(starts)[batches]
     ends = np.cumsum(sizes)
-    shuffled = order[np.repeat(starts[:-1][batches] - (ends - sizes), sizes) + np.arange(len(order))]
-    return BatchPlan(shuffled, np.concatenate([[0], ends]))
+    places = np.repeat(starts[:-1][batches] - (ends - sizes), sizes)
+    places += _numbers(len(order))
+    return BatchPlan(order[places], np.concatenate([[0], ends]))
 
 
 def _length_keys(src_len: IntArray, tgt_len: IntArray) -> NDArray[np.int64]:
     """One sortable number for each pair: the longer side first, then the target, then the source."""
-    src, tgt = src_len.astype(np.int64), tgt_len.astype(np.int64)
-    longest = np.maximum(src, tgt)
-    base = int(longest.max()) + 1
-    if base < 2**20:
-        return (longest * base + tgt) * base + src
-    return longest  # three such lengths do not fit in 64 bits; nothing is lost but a little padding
+    keys = np.maximum(src_len, tgt_len).astype(np.int64)
+    base = int(keys.max()) + 1
+    if base < 2**20:  # else three such lengths do not fit in 64 bits; nothing is lost but a little padding
+        for side in (tgt_len, src_len):  # in place: a large corpus has no memory to spare
+            keys *= base
+            keys += side
+    return keys
 
 
 def _sort(keys: NDArray[np.int64], ties: IntArray) -> IntArray:
@@ -164,10 +166,17 @@ def _sort(keys: NDArray[np.int64], ties: IntArray) -> IntArray:
     if int(keys.max(initial=0)) >= 2 ** (63 - bits):
         return ties[np.argsort(keys[ties], kind="stable")]
     # The same, several times faster for millions: sort values that carry their place in the low bits.
-    packed = (keys[ties] << bits) | np.arange(len(keys))
+    packed = keys[ties]
+    packed <<= bits
+    packed |= _numbers(len(keys))
     packed.sort()
-    places: IntArray = packed & (2**bits - 1)
-    return ties[places]
+    packed &= 2**bits - 1
+    return ties[packed]
+
+
+def _numbers(count: int) -> IntArray:
+    """0, 1, 2 ... in as little memory as will do."""
+    return np.arange(count, dtype=np.int32) if count < 2**31 else np.arange(count, dtype=np.int64)
 
 
 def _cut(longest: IntArray, budget: int) -> NDArray[np.int64]:

@@ -108,11 +108,7 @@ def _run(
         log.line(line)
     with as_stored(loaded):
         data = prepare_data(config, folders, log, loaded, initial, accept_new_corpus=accept_new_corpus)
-        if config.batch.tokens == "auto":
-            kind, free, lengths = device.torch_device.type, free_memory(device.torch_device), data.train.lengths(0)
-            tokens, reason = budget.choose_tokens(data.sizes(config, device), kind, *lengths, free=free)
-            log.line(f"Batches of {tokens:,} tokens: {reason}.")
-            config = resolve(config, **{"batch.tokens": tokens})
+        config = with_batch_tokens(config, device, data, log)
         position = {}
         if loaded is not None:
             position = stream_position(stored, config, loaded.state["stream"], new_corpus=bool(data.changed))
@@ -139,6 +135,16 @@ def _run(
         log.close()
     _say_how_it_ended(config, log, folders, trainer, outcome)
     return outcome.status
+
+
+def with_batch_tokens(config: Config, device: Device, data: RunData, log: RunLog) -> Config:
+    """`config` with a number for `batch.tokens: auto`."""
+    if config.batch.tokens != "auto":
+        return config
+    kind, free, lengths = device.torch_device.type, free_memory(device.torch_device), data.train.lengths(0)
+    tokens, reason = budget.choose_tokens(data.sizes(config, device), kind, *lengths, free=free)
+    log.line(f"Batches of {tokens:,} tokens: {reason}.")
+    return resolve(config, **{"batch.tokens": tokens})
 
 
 def _take_new_corpus(trainer: Trainer, changed: Mapping[str, str]) -> None:

@@ -31,6 +31,7 @@ COMMANDS = {
     "train": "training",
     "resume": "training",
     "config": "training",
+    "corpus": "corpus",
     "translate": "using",
     "evaluate": "evaluating",
     "score": "using",
@@ -276,6 +277,25 @@ translator runs --json""",
     )
     runs.add_argument("words", nargs="*", metavar="NAME", help="two or more runs to compare")
     runs.add_argument("--json", action="store_true", help="print JSON")
+
+    corpus = add(
+        "corpus",
+        "say what is in a corpus, what the filters leave out, and how long training would take",
+        """
+translator corpus my.yaml                          a page (HTML) and the same as text
+translator corpus my.yaml corpus.filters.preset=web --sample 20000
+translator corpus my.yaml --no-timing --json > corpus.json""",
+    )
+    corpus.add_argument("words", nargs="*", metavar="CONFIG | key=value", help=f"a YAML file; {_OVERRIDES_HELP}")
+    corpus.add_argument("--sample", type=int, metavar="N", help="a quick look: read the first N rows of each place")
+    corpus.add_argument("--json", action="store_true", help="print JSON in place of the text")
+    corpus.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="folder of the page, corpus.html (default: runs/NAME if that run exists, else corpus-report)",
+    )
+    corpus.add_argument("--no-timing", action="store_true", help="do not measure steps of the model")
 
     replay = add(
         "replay",

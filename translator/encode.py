@@ -9,20 +9,23 @@ The cache (`files.cache_folder`) may be deleted at any time.
 
 import hashlib
 import json
+import multiprocessing
 import os
 import tempfile
-import zlib
-from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import xxhash
 from numpy.typing import NDArray
 
-from translator.errors import CorpusError, TranslatorError
-from translator.files import NO_ROOM, megabytes, new_folder, write_atomic
+from translator.corpus.cache import cached, parts_folder
+from translator.corpus.progress import Progress
+from translator.errors import CorpusError
+from translator.files import new_folder
 from translator.subword_sampling import SubwordSampler, flatten
 from translator.tokenizer import Tokenizer
 
@@ -31,11 +34,12 @@ if TYPE_CHECKING:
 
 IntArray = NDArray[np.integer]
 
-_FORMAT = 2  # raise it when what an entry holds, or how ids are computed, changes
+_FORMAT = 4  # raise it when what an entry holds, or how ids are computed, changes
 _SIDES = ("source", "target")
 _CHUNK_PAIRS = 4096
 _MOST_EXAMPLES = 5
-_META = "meta.json"
+_PART_PAIRS = 250_000  # pairs that one process encodes at once, and that are not encoded again after a kill
+_LEFT_OUT = "left_out.json"
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,10 @@ class Encoded:
     def lengths(self, epoch: int = 0) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Source and target lengths in this epoch, with the one special token that each sequence gains."""
         sample = epoch % self.num_samples
-        src, tgt = (np.diff(self._offsets[f"{side}.{sample}"]) + 1 for side in _SIDES)
-        return src.astype(np.int32), tgt.astype(np.int32)
+        src, tgt = (np.diff(self._offsets[f"{side}.{sample}"]).astype(np.int32) for side in _SIDES)
+        src += 1
+        tgt += 1
+        return src, tgt
 
     def pair(self, i: int, epoch: int = 0) -> tuple[IntArray, IntArray]:
         """Source and target ids of pair `i` in this epoch, without special tokens."""
@@ -130,32 +136,28 @@ def encode_corpus(
                 tokenizer, dropout=dropout, num_samples=dropout_samples, seed=seed
             )
 
-    def build(folder: Path) -> None:
-        plain = _Plain(tokenizers, samplers, max_tokens=max_tokens, max_ratio=max_ratio)
-        plain.write(dataset, folder)
-        if samplers:
-            workers = num_workers or os.cpu_count() or 1
-            _write_samples(folder, samplers, tokenizers, dropout_samples, workers)
-        meta = {
-            "fingerprint": fingerprint,
-            "num_samples": dropout_samples if samplers else 1,
-            "skipped": plain.skipped,
-            "examples": plain.examples,
-            "files": {path.name: _checksum(path) for path in sorted(folder.iterdir())},
-        }
-        write_atomic(folder / _META, json.dumps(meta, indent=1) + "\n")
+    in_parts = cache is not None and not samplers and len(dataset) >= 2 * _PART_PAIRS
 
+    def build(folder: Path) -> dict[str, Any]:
+        plain = _Plain(tokenizers, samplers, max_tokens=max_tokens, max_ratio=max_ratio)
+        workers = num_workers or os.cpu_count() or 1
+        if in_parts:
+            _write_in_parts(plain, dataset, folder, fingerprint, workers)
+        else:
+            plain.write(dataset, folder)
+        if samplers:
+            _write_samples(folder, samplers, tokenizers, dropout_samples, workers)
+        return {"skipped": plain.skipped, "examples": plain.examples}
+
+    num_samples = dropout_samples if samplers else 1
     if cache is None:
         with tempfile.TemporaryDirectory() as name:
-            build(Path(name))
-            encoded = _open(Path(name), fingerprint, tokenizers, mapped=False)
+            info = build(Path(name))
+            encoded = _open(Path(name), info, fingerprint, num_samples, tokenizers, mapped=False)
     else:
-        entry = cache / "encoded" / fingerprint
-        try:
-            encoded = _open(entry, fingerprint, tokenizers, mapped=True)
-        except (OSError, ValueError, KeyError):  # absent or damaged
-            _store(build, entry, _size(dataset, dropout_samples if samplers else 1))
-            encoded = _open(entry, fingerprint, tokenizers, mapped=True)
+        num_bytes, parent = _size(dataset, num_samples, in_parts=in_parts), cache / "encoded"
+        entry, info = cached(fingerprint, build, what="the encoded corpus", num_bytes=num_bytes, parent=parent)
+        encoded = _open(entry, info, fingerprint, num_samples, tokenizers, mapped=True)
     if len(dataset) and not encoded.num_pairs:
         reasons = "; ".join(f"{count} {reason}" for reason, count in encoded.skipped.items())
         raise CorpusError(f"none of the {len(dataset)} pairs is usable ({reasons}): see corpus.filters")
@@ -164,7 +166,7 @@ def encode_corpus(
 
 def _texts_fingerprint(dataset: "Dataset") -> str:
     """Hash of both columns in order, whatever pieces the table is stored in."""
-    digest = hashlib.blake2b(digest_size=32)
+    digest = xxhash.xxh3_128()
     for table in dataset.select_columns(list(_SIDES)).with_format("arrow").iter(_CHUNK_PAIRS):
         for side in _SIDES:
             texts = table[side].cast("large_string").combine_chunks()
@@ -185,7 +187,7 @@ class _Plain:
         max_tokens: int | None,
         max_ratio: float | None,
     ) -> None:
-        self._tokenizers, self._samplers = tokenizers, samplers
+        self.tokenizers, self._samplers = tokenizers, samplers
         self._max_tokens, self._max_ratio = max_tokens, max_ratio
         self.skipped: dict[str, int] = {}
         self.examples: dict[str, list[list[int]]] = {}
@@ -196,7 +198,7 @@ class _Plain:
         with ExitStack() as stack:
             index = stack.enter_context((folder / "index").open("wb"))
             ids_to, types_to = {}, {}
-            for side, tokenizer in self._tokenizers.items():
+            for side, tokenizer in self.tokenizers.items():
                 ids_to[side] = stack.enter_context(_Writer(folder, name.format(side), _dtype(tokenizer)))
                 if self._samplers:
                     types_to[side] = stack.enter_context(_Writer(folder, f"{side}.types", np.dtype(np.uint32)))
@@ -212,10 +214,17 @@ class _Plain:
                         types_to[side].append(*self._samplers[side].add(ids, words, offsets))
                 first_row += len(lengths[0])
 
+    def count(self, skipped: dict[str, int], examples: dict[str, list[list[int]]], first_row: int) -> None:
+        """Add what was left out of a part that begins at `first_row`."""
+        for reason, number in skipped.items():
+            self.skipped[reason] = self.skipped.get(reason, 0) + number
+            known = self.examples.setdefault(reason, [])
+            known += [[first_row + row, *lengths] for row, *lengths in examples[reason][: _MOST_EXAMPLES - len(known)]]
+
     def _encode(self, side: str, texts: list[str]) -> list[tuple[list[int], list[int]]]:
         if self._samplers:
-            return self._tokenizers[side].encode_words(texts)
-        return [(ids, []) for ids in self._tokenizers[side].encode_batch(texts)]
+            return self.tokenizers[side].encode_words(texts)
+        return [(ids, []) for ids in self.tokenizers[side].encode_batch(texts)]
 
     def _filter(self, src_len: IntArray, tgt_len: IntArray, first_row: int) -> IntArray:
         """Positions of the pairs to keep; counts the others, each by the first reason that holds."""
@@ -235,6 +244,44 @@ class _Plain:
                 for i in rows[: _MOST_EXAMPLES - len(examples)]:
                     examples.append([first_row + int(i), int(src_len[i]), int(tgt_len[i])])
         return np.flatnonzero(keep)
+
+
+def _write_in_parts(plain: _Plain, dataset: "Dataset", folder: Path, fingerprint: str, num_workers: int) -> None:
+    """Encode a large data set by several processes; parts that an earlier process finished are not made again."""
+    starts = range(0, len(dataset), _PART_PAIRS)
+    tasks = [dataset.select(range(start, min(start + _PART_PAIRS, len(dataset)))) for start in starts]
+    with parts_folder(f"{fingerprint}-{_PART_PAIRS}") as parts, Progress("Tokenising", len(dataset)) as progress:
+        # "spawn": a process that runs torch or the tokenizer's threads cannot be forked safely.
+        with ProcessPoolExecutor(num_workers, multiprocessing.get_context("spawn"), _use_one_thread) as pool:
+            where = [parts / str(number) for number in range(len(tasks))]
+            for task, _ in zip(tasks, pool.map(_write_part, [plain] * len(tasks), tasks, where), strict=True):
+                progress.advance(len(task))
+        with ExitStack() as stack:
+            index = stack.enter_context((folder / "index").open("wb"))
+            writers = {
+                side: stack.enter_context(_Writer(folder, f"{side}.0", _dtype(tokenizer)))
+                for side, tokenizer in plain.tokenizers.items()
+            }
+            for start, part in zip(starts, where, strict=True):
+                left_out = json.loads((part / _LEFT_OUT).read_text(encoding="utf-8"))
+                plain.count(left_out["skipped"], left_out["examples"], start)
+                index.write((np.fromfile(part / "index", dtype=np.int64) + start).tobytes())
+                for side, writer in writers.items():
+                    writer.append(*_read_sentences(part, f"{side}.0", _dtype(plain.tokenizers[side]), mapped=False))
+
+
+def _use_one_thread() -> None:
+    """Each of the processes has a core of its own; set before the first use of the library's threads."""
+    os.environ["RAYON_NUM_THREADS"] = "1"
+
+
+def _write_part(plain: _Plain, dataset: "Dataset", folder: Path) -> None:
+    """Encode a part, or find it finished."""
+    if not folder.exists():
+        with new_folder(folder) as temporary:
+            plain.write(dataset, temporary)
+            left_out = {"skipped": plain.skipped, "examples": plain.examples}
+            (temporary / _LEFT_OUT).write_text(json.dumps(left_out), encoding="utf-8")
 
 
 def _write_samples(
@@ -278,45 +325,34 @@ def _write_samples(
             (folder / f"{side}.{ending}").unlink()
 
 
-def _store(build: Callable[[Path], None], entry: Path, num_bytes: int) -> None:
-    """Build a cache entry, of about `num_bytes`, under a temporary name and put it in its place."""
-    try:
-        with new_folder(entry) as temporary:
-            build(temporary)
-    except OSError as error:
-        need = f"; it needs about {megabytes(num_bytes)}" if error.errno in NO_ROOM else ""
-        raise TranslatorError(
-            f"{entry.parent}: the encoded corpus cannot be stored ({error.strerror or error}){need}; "
-            "make room there, or set TRANSLATOR_CACHE to another folder"
-        ) from error
+def _size(dataset: "Dataset", num_samples: int, *, in_parts: bool) -> int:
+    """About how many bytes the token ids will take: two for each token of about three bytes, eight for each offset.
 
-
-def _size(dataset: "Dataset", num_samples: int) -> int:
-    """About how many bytes the token ids will take: two for each token of about three bytes, eight for each offset."""
-    return int(num_samples * (2 * dataset.data.nbytes / 3 + 16 * len(dataset)))
-
-
-def _open(folder: Path, fingerprint: str, tokenizers: dict[str, Tokenizer], *, mapped: bool) -> Encoded:
-    """Read an entry.
-
-    Raises:
-        OSError, ValueError, KeyError: it is absent or damaged.
+    At the end the parts lie there too.
     """
-    meta = json.loads((folder / _META).read_text(encoding="utf-8"))
-    for name, checksum in meta["files"].items():
-        if meta["fingerprint"] != fingerprint or _checksum(folder / name) != checksum:
-            raise ValueError(f"{folder / name} is damaged")
+    return int((2 if in_parts else num_samples) * (2 * dataset.data.nbytes / 3 + 16 * len(dataset)))
+
+
+def _open(
+    folder: Path,
+    info: dict[str, Any],
+    fingerprint: str,
+    num_samples: int,
+    tokenizers: dict[str, Tokenizer],
+    *,
+    mapped: bool,
+) -> Encoded:
     ids, offsets = {}, {}
     for side in _SIDES:
-        for sample in range(meta["num_samples"]):
+        for sample in range(num_samples):
             name = f"{side}.{sample}"
             ids[name], offsets[name] = _read_sentences(folder, name, _dtype(tokenizers[side]), mapped=mapped)
     return Encoded(
         index=_read(folder / "index", np.dtype(np.int64), mapped=mapped),
-        skipped=meta["skipped"],
-        examples=meta["examples"],
+        skipped=info["skipped"],
+        examples=info["examples"],
         fingerprint=fingerprint,
-        num_samples=meta["num_samples"],
+        num_samples=num_samples,
         _ids=ids,
         _offsets=offsets,
     )
@@ -359,12 +395,3 @@ def _read(path: Path, dtype: "np.dtype[Any]", *, mapped: bool) -> NDArray[Any]:
     if mapped and path.stat().st_size:  # an empty file cannot be mapped
         return np.memmap(path, dtype=dtype, mode="r")
     return np.fromfile(path, dtype=dtype)
-
-
-def _checksum(path: Path) -> list[int]:
-    """Size and CRC-32: they find damage and half-written files, not malice."""
-    crc = 0
-    with path.open("rb") as file:
-        while piece := file.read(1 << 20):
-            crc = zlib.crc32(piece, crc)
-    return [path.stat().st_size, crc]

@@ -6,7 +6,7 @@ import os
 import platform
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,7 +107,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
     An older `folder` is replaced. Temporary folders beside it that nobody writes any more, after a kill, are removed.
     """
     make_folder(folder.parent)
-    _remove_unfinished(folder.parent)
+    remove_unheld(folder.parent.glob(f"{UNFINISHED}*"))
     temporary, lock = _make_locked(folder.parent)
     try:
         yield temporary
@@ -136,13 +136,32 @@ def _make_locked(parent: Path) -> tuple[Path, int]:
         os.close(handle)
 
 
+@contextmanager
+def held_folder(folder: Path) -> Iterator[bool]:
+    """Make a folder and hold it for this process; False where another one holds it.
+
+    Where there are no locks, it counts as held by this process.
+    """
+    make_folder(folder)
+    handle = _open_folder(folder)
+    try:
+        try:
+            _lock(handle, wait=False)
+            held = True
+        except OSError as error:
+            held = error.errno in NO_LOCKS
+        yield held and folder.is_dir()  # else its holder has just removed it
+    finally:
+        os.close(handle)
+
+
 def _open_folder(path: Path) -> int:
     return os.open(os.devnull if os.name == "nt" else path, os.O_RDONLY)
 
 
-def _remove_unfinished(parent: Path) -> None:
-    """Remove the temporary folders that no process holds; where there are no locks they stay."""
-    for leftover in parent.glob(f"{UNFINISHED}*"):
+def remove_unheld(folders: Iterable[Path]) -> None:
+    """Remove the folders that no process holds; where there are no locks they stay."""
+    for leftover in folders:
         with suppress(OSError):  # gone, or held
             handle = _open_folder(leftover)
             try:

@@ -30,8 +30,9 @@ class RunLog:
     added to a file waits in memory until it can.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """Touches no file before `open`: lines until then go to the terminal and wait."""
+    def __init__(self, folder: Path, *, quiet: bool = False) -> None:
+        """Touches no file before `open`: lines until then go to the terminal (unless `quiet`) and wait."""
+        self._quiet = quiet
         self.folder = folder
         self._events: str | None = None  # name of the event file, made at the first event
         self._bar: Any = None  # a tqdm bar, opened at the first use
@@ -52,7 +53,7 @@ class RunLog:
         """A line for the terminal and `train.log`."""
         if self._bar is not None:
             self._bar.write(text, file=sys.stderr)
-        else:
+        elif not self._quiet:
             print(text, file=sys.stderr, flush=True)
         self.record(text)
 

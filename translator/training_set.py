@@ -7,7 +7,7 @@ from typing import Any
 from datasets import Dataset, concatenate_datasets
 
 from translator.config import Config, TrainingCorpus
-from translator.corpus import Corpus
+from translator.corpus import NUM_EXAMPLES, Corpus
 from translator.encode import encode_corpus
 from translator.mixing import Part, mix, num_draws, temperature_weights
 from translator.prefix import prefix_ids
@@ -52,6 +52,10 @@ def encode_parts(
                 for row, src, tgt in encoded.examples[reason]
             ]
             corpus.report.add("train", f"dropped: {reason}", count, examples)
+            key = "max_ratio" if "ratio" in reason else "max_tokens"
+            by_corpus = [count if number == one else 0 for one in range(1, len(settings.train) + 1)]
+            shown = [corpus.sets["train"].shown(first_row + row) for row, _, _ in encoded.examples[reason]]
+            corpus.report.leave_out(key, reason, by_corpus, shown[:NUM_EXAMPLES])
         for way in settings.directions(place):
             ids = encoded
             if way != settings.languages(place):

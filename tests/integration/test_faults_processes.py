@@ -65,8 +65,8 @@ def test_killed_in_bfloat16(jobs: Jobs, tmp_path: Path) -> None:
     [
         ("translator.checkpoint:save_checkpoint", r"step-000000\d\d could not be written"),
         ("translator.build:save_weights", "model.safetensors could not be written"),
-        ("translator.encode:_store", r"encoded corpus cannot be stored .*needs about \d"),
-        ("translator.corpus.read:store", r"table \w+ needs about \d"),
+        ("translator.encode:cached", r"cannot be written .*the encoded corpus needs about \d"),
+        ("translator.corpus.read:store_parts", r"cannot be written .*the table of .* needs about \d"),
         ("translator.build:save_tokenizers", "tokenizer.json"),
     ],
 )

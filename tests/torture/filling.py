@@ -13,8 +13,8 @@ from tests.torture.runs import TRAIN, assert_equal, prepare
 
 DISK_MEGABYTES = 48
 MOMENTS = {  # a function at the call of which the disk is full
-    "reading the corpus": ("translator.corpus.read:store", 1),
-    "token ids": ("translator.encode:_store", 1),
+    "reading the corpus": ("translator.corpus.read:store_parts", 1),
+    "token ids": ("translator.encode:cached", 1),
     "saving the tokenizer": ("translator.build:save_tokenizers", 1),
     "the first line of the log": ("translator.log:_append_whole", 1),
     "a point in TensorBoard": ("translator.log:RunLog.scalars", 3),

@@ -132,6 +132,7 @@ def _child(job: Mapping[str, Any], output: int) -> None:
         if not job["fault"]:
             count_changes(folders, lambda number: num_changes.__setitem__(0, number))
         status = cli.main(job["words"])
+        sys.stderr.flush()  # the changes are the last that is printed
         print(f"{CHANGES}{num_changes[0]}" if num_changes[0] else "", end="", flush=True)
     except SystemExit as error:
         status = int(error.code or 0)

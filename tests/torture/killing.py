@@ -12,7 +12,7 @@ from tests.torture.runs import TRAIN, assert_equal, prepare
 
 # Each is met by a run in this order: what is prepared is kept by the next start.
 AIMED: Mapping[str, Mapping[str, Any]] = {
-    "the table of the corpus": {"kill_in": "translator.corpus.pairs:_numbers"},
+    "the table of the corpus": {"kill_in": "translator.corpus.store:_numbers"},
     "training a tokenizer": {"kill_in": "translator.tokenizer:Tokenizer.train", "after": 0.003},
     "token ids": {"kill_in": "translator.encode:_Writer.append", "call": 2},
     "sampled token ids": {"kill_in": "translator.encode:_write_samples"},

@@ -1,5 +1,6 @@
 """A small run with everything in it, and whether two of them ended alike."""
 
+import itertools
 import json
 import random
 from pathlib import Path
@@ -22,7 +23,13 @@ train: {{steps: {steps}, validate_every: 20, save_every: 7, log_every: 5}}
 device: {{kind: cpu, precision: {precision}, threads: 1}}
 """
 TRAIN = ("train", "run.yaml")
-TIMES = {"seconds", "step_seconds", "validation_seconds", "logs"}  # the logs hold times, so their length is no matter
+TIMES = {
+    "seconds",
+    "step_seconds",
+    "validation_seconds",
+    "last_validation_seconds",
+    "logs",
+}  # the logs hold times, so their length is no matter
 
 
 def prepare(folder: Path, *, precision: str = "float32", steps: int = 60, num_pairs: int = 220) -> Path:
@@ -87,5 +94,7 @@ def _states(folder: Path) -> dict[str, dict[str, Any]]:
     for file in sorted((folder / "weights" / "run" / "checkpoints").glob("step-*/state.json")):
         state = json.loads(file.read_text())
         state["sums"].pop("seconds")
+        for place in itertools.chain.from_iterable(state["contents"].values()):
+            del place["from"]  # the folder of the run
         found[file.parent.name] = {key: value for key, value in state.items() if key not in TIMES}
     return found

@@ -1,12 +1,18 @@
 """Copies, several targets, overlap: counted on hashes of hand-made pairs."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from translator.corpus.filters import ambiguous_sources, copies, equal_sides, overlap, too_long
-from translator.corpus.pairs import Pairs, normalise, store_parts
+from translator.config import Filters
+from translator.corpus import filters, language
+from translator.corpus.filters import ambiguous_sources, copies, equal_sides, overlap
+from translator.corpus.pairs import Pairs
+from translator.corpus.store import normalise, store_parts
+from translator.errors import CorpusError
 
 
 @pytest.fixture
@@ -48,11 +54,6 @@ def test_overlap_by_pair_and_by_source(pairs: Make) -> None:
     assert overlap(train.rows, valid.rows, "source").tolist() == [True, True, False]
 
 
-def test_length_counts_characters_of_either_side(pairs: Make) -> None:
-    made = pairs(("abcd", "x"), ("ಕನ್ನ", "😀😀😀😀"), ("abcde", "x"), ("x", "ಕನ್ನಡ"))
-    assert too_long(made, 4).tolist() == [False, False, True, True]
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [("  Caffe\u0300\t al\u2028bar ", "caffè al bar"), ("STRASSE", "strasse"), ("Straße", "strasse")],
@@ -67,3 +68,104 @@ def test_selected_rows_keep_their_places(pairs: Make, tmp_path: Path) -> None:
     assert kept.dataset["source"][:] == ["a", "b", "c"]
     assert kept.locate(2) == "a table, line 4"
     assert kept.fingerprint == pairs(("a", "A"), ("b", "B"), ("c", "C")).fingerprint
+
+
+@pytest.mark.parametrize(("num_values", "num_others"), [(0, 3), (5, 0), (500, 40), (40, 500), (7, 7)])
+def test_members_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch, num_values: int, num_others: int) -> None:
+    monkeypatch.setattr(filters, "PIECE", 16)
+    random = np.random.default_rng(num_values)
+    values, others = (random.integers(0, 60, size).astype(np.uint64) for size in (num_values, num_others))
+    assert filters._members(values, others).tolist() == np.isin(values, others).tolist()
+
+
+def share(pairs: Pairs, settings: Filters) -> filters.Share:
+    return filters.Share(len(pairs), settings, ("en", "it"))
+
+
+def test_a_pair_counts_for_the_first_filter_that_leaves_it_out(pairs: Make) -> None:
+    made = pairs(
+        ("one", "uno"),
+        ("one", "uno"),
+        ("ONE", "Uno!"),
+        ("too long", "due"),
+        ("too long", "due"),
+        ("x", "y"),
+        ("x", "z"),
+    )
+    settings = Filters(max_characters=7, drop_duplicates=True, drop_overlap="pair", targets_per_source="first")
+    keep, dropped = filters.apply_filters(made, [share(made, settings)], [pairs(("X", "z"))], num_workers=1)
+    assert keep.tolist() == [True, False, False, False, False, True, False]
+    assert [(one.key, one.count, one.rows) for one in dropped] == [
+        ("max_characters", 2, [3, 4]),
+        ("drop_duplicates", 1, [1]),
+        ("drop_overlap", 1, [6]),
+        ("targets_per_source", 1, [2]),
+    ]
+
+
+def test_the_first_target_is_the_first_that_other_filters_leave(pairs: Make) -> None:
+    made = pairs(("one", "much too long"), ("one", "uno"), ("one", "un"))
+    settings = Filters(max_characters=7, targets_per_source="first")
+    assert filters.apply_filters(made, [share(made, settings)], [])[0].tolist() == [False, True, False]
+
+
+def test_each_corpus_has_its_filters_and_its_languages(pairs: Make) -> None:
+    """Copies and earlier sources are those of pairs that stay, the latter of the same languages."""
+    made = pairs(
+        *(("too long", "due"), ("one", "uno"), ("Это", "uno")),
+        *(("too long", "due"), ("one", "uno"), ("one", "un")),
+        *(("too long", "due"), ("one", "uno"), ("Это", "zwei"), ("один", "un")),
+    )
+    strict = Filters(max_characters=7, drop_duplicates=True, min_script=0.5)
+    loose = Filters(drop_duplicates=True, targets_per_source="first")
+    shares = [
+        filters.Share(3, strict, ("en", "it")),
+        filters.Share(3, loose, ("en", "it")),
+        filters.Share(4, Filters(min_script=0.5, targets_per_source="first"), ("ru", "de")),
+    ]
+    keep, dropped = filters.apply_filters(made, shares, [])
+    assert keep.tolist() == [False, True, False, True, False, False, False, False, True, True]
+    assert [(one.key, one.by_corpus, one.rows) for one in dropped] == [
+        ("max_characters", [1, 0, 0], [0]),
+        ("min_script", [1, 0, 2], [2, 6, 7]),
+        ("drop_duplicates", [0, 1, 0], [4]),
+        ("targets_per_source", [0, 1, 0], [5]),
+    ]
+
+
+@pytest.mark.slow  # processes that load everything anew
+def test_processes_find_what_one_finds(pairs: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = pairs(*((f"number {i}", f"{i % 3}") for i in range(9)))
+    settings = Filters(min_shared_numbers=1.0)
+    alone = filters.apply_filters(made, [share(made, settings)], [])[0]
+    monkeypatch.setattr(filters, "PART_ROWS", 2)
+    monkeypatch.setattr(filters, "RULES_VERSION", -1)  # not what is in the cache
+    assert filters.apply_filters(made, [share(made, settings)], [], num_workers=2)[0].tolist() == alone.tolist()
+    assert alone.tolist() == [True, True, True, *[False] * 6]
+
+
+def test_rules_are_asked_once(pairs: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = pairs(("asked", "once"), ("and", "kept"))
+    settings = Filters(max_characters=4)
+    first = filters.apply_filters(made, [share(made, settings)], [])[0]
+    monkeypatch.setattr(filters, "_first_reasons", lambda task: pytest.fail("asked again"))
+    assert filters.apply_filters(made, [share(made, settings)], [])[0].tolist() == first.tolist() == [False, True]
+
+
+def test_an_unknown_script_is_told() -> None:
+    assert filters.notes(Filters(min_script=0.5, source_scripts=("Latin",)), ("xx", "qqq")) == [
+        "corpus.filters.min_script: the script of qqq is not known; set corpus.filters.target_scripts"
+    ]
+
+
+def test_a_language_that_cannot_be_told_is_refused(pairs: Make) -> None:
+    pytest.importorskip("py3langid")
+    with pytest.raises(CorpusError, match="does not know qqq; it knows ace af"):
+        filters.apply_filters(pairs(("a", "b")), [filters.Share(1, Filters(min_language=0.1), ("en", "qqq"))], [])
+
+
+def test_the_extra_is_named_where_it_is_absent(pairs: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "py3langid.langid", None)
+    language._identifier.cache_clear()
+    with pytest.raises(CorpusError, match=r"pip install 'translator\[langid\]'"):
+        filters.apply_filters(pairs(("a", "b")), [filters.Share(1, Filters(min_language=0.1), ("en", "it"))], [])

@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from translator.corpus.pairs import BATCH_ROWS, Pairs, Tally, join, store_parts
+from translator.corpus import store as store_module
+from translator.corpus.cache import checksum
+from translator.corpus.pairs import BATCH_ROWS, Pairs, join
 from translator.corpus.read_tables import Row, Unusable
+from translator.corpus.store import Batch, Tally, store_parts
 from translator.errors import CorpusError
-from translator.files import sha256_file
 
 
 @pytest.fixture
@@ -132,7 +135,7 @@ def test_a_pickle_in_the_cache_is_never_run(cache: Path, tmp_path: Path) -> None
     store({"input": 1}, "a table", Reader((1, "a", "A")))
     (rows,), (entry,) = cache.rglob("rows.npy"), cache.rglob("entry.json")
     rows.write_bytes(pickle.dumps({"model": Canary(tmp_path / "marker")}))
-    entry.write_text(re.sub(r'("rows.npy": ")\w+', rf"\g<1>{sha256_file(rows)}", entry.read_text()))
+    entry.write_text(re.sub(r'("rows.npy": ")\w+', rf"\g<1>{checksum(rows)}", entry.read_text()))
     with pytest.raises(CorpusError, match=r"is not a table of the cache .*delete the folder"):
         store({"input": 1}, "a table", Reader((1, "a", "A")))
     assert not (tmp_path / "marker").exists()
@@ -153,7 +156,7 @@ def test_an_error_while_reading_leaves_nothing_behind(cache: Path) -> None:
 
     with pytest.raises(CorpusError, match="line 2 is bad"):
         store({"input": 1}, "a table", broken)
-    assert list((cache / "pairs").iterdir()) == []
+    assert list((cache / "pairs").iterdir()) == list((cache / "parts").iterdir()) == []
 
 
 def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,3 +172,68 @@ def test_joined_tables_remember_where_each_row_was() -> None:
     both = join([first, second])
     assert both.dataset["source"][:] == ["a", "b", "c"]
     assert [both.locate(i) for i in range(3)] == ["one.tsv, line 1", "one.tsv, line 3", "two.tsv, line 8"]
+
+
+def numbered(first: int, last: int) -> list[Row]:
+    return [(number, f"s{number}", f"t{number}" if number % 3 else "") for number in range(first, last)]
+
+
+def test_chunks_make_the_table_that_one_piece_makes(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, counts = store({"input": 1}, "a table", Reader(*numbered(1, 12)))
+    monkeypatch.setattr("translator.corpus.store.CHUNK_ROWS", 3)
+    monkeypatch.setattr("translator.corpus.store.usable_cores", lambda: 1)
+    in_parts, tally = store({"input": 2}, "a table", Reader(*numbered(1, 12)))
+    assert in_parts.identity == whole.identity
+    assert in_parts.dataset["target"][:] == whole.dataset["target"][:]
+    assert tally == counts
+    assert tally.lines == {"target is empty": [3, 6, 9]}
+
+
+def test_chunks_span_the_files_of_an_input(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translator.corpus.store.CHUNK_ROWS", 4)
+    monkeypatch.setattr("translator.corpus.store.usable_cores", lambda: 1)
+    files: dict[str, list[Row]] = {"a": numbered(1, 3), "b": [], "c": numbered(1, 8), "d": [(1, "", "")]}
+    pairs, tally = store_parts({"input": 1}, "an archive", lambda: ((name, iter(rows)) for name, rows in files.items()))
+    assert [pairs.locate(i) for i in range(len(pairs))] == [
+        *(f"an archive: a, line {line}" for line in (1, 2)),
+        *(f"an archive: c, line {line}" for line in (1, 2, 4, 5, 7)),
+    ]
+    assert (tally.parts, tally.places) == (
+        ["a", "b", "c", "d"],
+        {"target is empty": [2, 2], "both sides are empty": [3]},
+    )
+
+
+def test_finished_chunks_are_not_made_again_after_a_kill(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translator.corpus.store.CHUNK_ROWS", 3)
+    monkeypatch.setattr("translator.corpus.store.usable_cores", lambda: 1)
+
+    def killed() -> Iterator[Row]:
+        yield from numbered(1, 8)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store({"input": 1}, "a table", killed)
+    made: list[str] = []
+    write = store_module._usable_batches
+
+    def count(rows: Iterator[Row], tally: Tally) -> Iterator[Batch]:
+        made.append("a part")
+        return write(rows, tally)
+
+    monkeypatch.setattr(store_module, "_usable_batches", count)
+    again, _ = store({"input": 1}, "a table", Reader(*numbered(1, 12)))
+    assert len(made) == 2
+    assert again.dataset["source"][:] == [f"s{number}" for number in range(1, 12) if number % 3]
+    assert list((cache / "parts").iterdir()) == []
+
+
+def test_joined_and_selected_rows_lie_on_disk(cache: Path) -> None:
+    one, two = (store({"input": n}, f"table {n}", Reader(*numbered(n, n + 5)))[0] for n in (1, 4))
+    both = join([one, two])
+    kept = both.select(both.rows["line"] % 2 == 0)
+    for pairs in (both, kept):
+        assert isinstance(pairs.rows, np.memmap)
+    assert [kept.locate(i) for i in range(len(kept))] == [
+        "table 1, line 2", "table 1, line 4", "table 4, line 4", "table 4, line 8"
+    ]  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from translator.config import TrainingCorpus
+from translator.config import Filters, TrainingCorpus
 from translator.corpus import Corpus, prepare
 from translator.errors import CorpusError
 
@@ -39,13 +39,6 @@ class Split:
 
 
 @dataclass
-class Filters:
-    max_characters: int = 5000
-    drop_duplicates: bool = False
-    drop_overlap: str = "none"
-
-
-@dataclass
 class Settings:
     """The fields of the config that are read here."""
 
@@ -57,6 +50,10 @@ class Settings:
     source_language: str = "en"
     target_language: str = "de"
     markup: str = "keep"
+
+    def filters_of(self, corpus: Any) -> Filters:
+        own = getattr(corpus, "filters", None)
+        return self.filters if own is None else self.filters.model_copy(update=own.own)
 
 
 Write = Callable[[str, Texts], Path]
@@ -205,6 +202,40 @@ def test_each_corpus_keeps_its_part_of_the_pairs_that_are_left(write: Write) -> 
     assert corpus.sizes == (8, 4, 1)
     assert sum(corpus.sizes) == len(corpus.train)
     assert prepare(Settings(write("train", TRAIN))).sizes == (10,)
+
+
+def test_a_corpus_may_have_several_files(write: Write, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name, texts in (("a", numbered(3)), ("b", [*numbered(1), ("Snow.", "Schnee.")])):
+        write(name, texts).rename(folder / f"{name}.tsv")
+    corpus = prepare(Settings([folder, write("last", TRAIN[:3])], filters=Filters(drop_duplicates=True)))
+    assert corpus.sizes == (4, 1)
+    assert [(place.name, place.read, place.kept) for place in corpus.report.places] == [
+        (str(folder), 5, 4),
+        (str(tmp_path / "last.tsv"), 3, 1),
+    ]
+    assert [corpus.locate("train", row) for row in (3, 4)] == [
+        f"{folder}: b.tsv, line 2",
+        f"{tmp_path / 'last.tsv'}, line 1",
+    ]
+    assert [place["pairs"] for place in corpus.contents()["train"]] == [3, 1, 1]
+
+
+def test_each_corpus_is_filtered_by_its_own_filters(write: Write) -> None:
+    texts = [("I like tea.", "Ich mag Tee."), ("I like tea.", "Ich mag Tee."), ("Snow.", "Schnee.")]
+    corpora = [
+        TrainingCorpus(path=write("a", texts)),
+        TrainingCorpus(path=write("b", [("Rain.", "Regen."), *texts]), filters=Filters(max_characters=8)),
+        TrainingCorpus(path=write("c", numbered(2)), filters=Filters.model_validate({"preset": "basic"})),
+    ]
+    corpus = prepare(Settings(corpora))
+    assert corpus.sizes == (3, 2, 2)
+    assert corpus.train["source"][3:5] == ["Rain.", "Snow."]
+    assert [place.dropped for place in corpus.report.places] == [{}, {"over 8 characters": 2}, {}]
+    assert [place.kept for place in corpus.report.places] == [3, 2, 2]
+    (found,) = corpus.report.filters
+    assert (found.key, found.count, len(found.examples)) == ("max_characters", 2, 2)
 
 
 def test_a_corpus_is_read_in_its_own_languages(tmp_path: Path) -> None:

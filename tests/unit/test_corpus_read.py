@@ -22,7 +22,7 @@ from translator.errors import CorpusError
 TEXTS = [("Good morning.", "Guten Morgen."), ("null", "NA"), ('A "5"', 'Ein "5", ja'), ("Café?", "Café?")]
 
 
-def read_en_de(files: Any, **options: str) -> ReadResult:
+def read_en_de(files: Any, **options: Any) -> ReadResult:
     return read_pairs(files, source_language="en", target_language="de", **options)
 
 

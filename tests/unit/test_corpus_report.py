@@ -23,6 +23,6 @@ def test_json_holds_every_row() -> None:
     report.add("train", "dropped: too long", 2, ["line 7"])
     stored = json.loads(json.dumps(report.to_json()))
     row = {"set": "train", "reason": "dropped: too long", "count": 2, "example": "line 7"}
-    assert stored == {"rows": [row], "notes": [], "warnings": []}
+    assert stored == {"rows": [row], "notes": [], "warnings": [], "places": [], "filters": []}
     assert report.count("train", "dropped: too long") == 2
     assert report.count("valid", "dropped: too long") == 0

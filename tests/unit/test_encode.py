@@ -11,6 +11,7 @@ import pytest
 from datasets import Dataset, concatenate_datasets
 
 from translator import encode, subword_sampling
+from translator.corpus import cache as cache_module
 from translator.encode import Encoded, encode_corpus
 from translator.errors import CorpusError, TranslatorError
 from translator.subword_sampling import SubwordSampler, sample_batch
@@ -119,7 +120,7 @@ def test_moving_text_across_a_boundary_changes_the_fingerprint() -> None:
 def test_a_damaged_entry_is_made_anew(damage: str, settings: dict[str, Any], tmp_path: Path) -> None:
     first = pairs_of(encode_corpus(table(), BPE, BPE, cache=tmp_path, **settings))
     (entry,) = (tmp_path / "encoded").iterdir()
-    file = entry / ("meta.json" if damage == "meta" else "target.0.ids")
+    file = entry / ("entry.json" if damage == "meta" else "target.0.ids")
     content = file.read_bytes()
     file.unlink()
     if damage != "remove":
@@ -131,7 +132,7 @@ def test_a_damaged_entry_is_made_anew(damage: str, settings: dict[str, Any], tmp
 
 def test_an_interrupted_build_leaves_no_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(encode, "_checksum", lambda path: 1 // 0)
+        patch.setattr(cache_module, "checksum", lambda path: 1 // 0)
         with pytest.raises(ZeroDivisionError):
             encode_corpus(table(), BPE, BPE, cache=tmp_path)
     assert list((tmp_path / "encoded").iterdir()) == []
@@ -139,7 +140,7 @@ def test_an_interrupted_build_leaves_no_entry(tmp_path: Path, monkeypatch: pytes
 
 def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(TranslatorError, match=r"file.*cannot be stored.*TRANSLATOR_CACHE"):
+    with pytest.raises(TranslatorError, match=r"file.*cannot be written.*TRANSLATOR_CACHE"):
         encode_corpus(table(), BPE, BPE, cache=tmp_path / "file")
 
 
@@ -148,10 +149,10 @@ def test_an_entry_of_an_older_layout_is_not_read(tmp_path: Path, monkeypatch: py
     long = table(["cat " * 50, "cat"], ["x", "y"])
     monkeypatch.setattr(encode, "_FORMAT", 1)
     encode_corpus(long, BPE, BPE, max_tokens=9, cache=tmp_path)
-    (meta,) = tmp_path.glob("encoded/*/meta.json")
-    old = json.loads(meta.read_text())
-    old["examples"] = {reason: ["pair 1: 50 source and 1 target tokens"] for reason in old["examples"]}
-    meta.write_text(json.dumps(old))
+    (file,) = tmp_path.glob("encoded/*/entry.json")
+    old = json.loads(file.read_text())
+    old["info"]["examples"] = {reason: ["pair 1: 50 source and 1 target tokens"] for reason in old["info"]["examples"]}
+    file.write_text(json.dumps(old))
     monkeypatch.undo()
     (example,) = encode_corpus(long, BPE, BPE, max_tokens=9, cache=tmp_path).examples["longer than 9 tokens"]
     assert example[0] == 0
@@ -207,3 +208,27 @@ def test_processes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SubwordSampler.sample, "__defaults__", (2,))
     assert sample_batch(BPE, SOURCES, dropout=0.3, num_samples=2, seed=1) == alone
     assert sample_batch(BPE, SOURCES, dropout=0.3, num_samples=2, seed=2) != alone
+
+
+@pytest.mark.slow  # processes that load everything anew
+def test_parts_make_the_files_that_one_piece_makes_and_survive_a_kill(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRANSLATOR_CACHE", str(tmp_path))
+    dataset = table(SOURCES * 3, TARGETS * 3)
+    whole = encode_corpus(dataset, BPE, BPE, max_tokens=9)
+    monkeypatch.setattr(encode, "_PART_PAIRS", 5)
+    monkeypatch.setattr(encode._Plain, "count", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        encode_corpus(dataset, BPE, BPE, max_tokens=9, cache=tmp_path / "tokens", num_workers=2)
+    monkeypatch.undo()
+    monkeypatch.setenv("TRANSLATOR_CACHE", str(tmp_path))
+    monkeypatch.setattr(encode, "_PART_PAIRS", 5)
+    (parts,) = (tmp_path / "parts").iterdir()
+    made = {path.name: path.stat().st_mtime_ns for path in parts.iterdir()}
+    again = encode_corpus(dataset, BPE, BPE, max_tokens=9, cache=tmp_path / "tokens", num_workers=1)
+    assert sorted(made) == ["0", "1", "2", "3", "4"]
+    assert pairs_of(again) == pairs_of(whole)
+    assert again.index.tolist() == whole.index.tolist()
+    assert (again.skipped, again.examples) == (whole.skipped, whole.examples)
+    assert not list((tmp_path / "parts").iterdir())

@@ -71,6 +71,19 @@ def test_a_folder_that_nobody_writes_any_more_is_removed(tmp_path: Path) -> None
     assert sorted(tmp_path.iterdir()) == [tmp_path / "a", tmp_path / "b"]
 
 
+def test_a_folder_is_held_by_one_process_at_a_time(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    with files.held_folder(folder) as first:
+        with files.held_folder(folder) as second:
+            assert (first, second) == (True, False)
+        files.remove_unheld([folder])
+        assert folder.is_dir()
+    with files.held_folder(folder) as again:
+        assert again
+    files.remove_unheld([folder])
+    assert not folder.exists()
+
+
 def test_a_full_disk_is_told_with_the_file_and_the_space(tmp_path: Path) -> None:
     said = r"big could not be written \(No space.*about 3.0 MB, and .* MB are free"
     with pytest.raises(TranslatorError, match=said), files.room_for(tmp_path / "big", 3_000_000):
@@ -87,6 +100,8 @@ def test_without_locks_nothing_is_held(tmp_path: Path, monkeypatch: pytest.Monke
     with files.hold(tmp_path / "lock", "run a"), files.new_folder(tmp_path / "a"):
         pass
     assert (tmp_path / "a").is_dir()
+    with files.held_folder(tmp_path / "b") as held:
+        assert held
 
 
 def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,6 +81,10 @@ TABLE["run_data"] = BASE | {
     "resuming", "tokenizer", "training_set", "validation", "weights",
 }  # fmt: skip
 TABLE["build"] = set(TABLE)
+TABLE["survey"] = BASE | {
+    "batches", "build", "config", "corpus", "device", "initial", "log", "mixing", "prefix", "run_data", "tokenizer",
+    "tokenizer_form", "training_set",
+}  # fmt: skip
 TABLE["commands"] = TABLE["cli"] = set(TABLE) | {"commands"}
 TABLE["__main__"] = {"cli"}
 

@@ -161,8 +161,12 @@ def _named_sets(config: Config, asked: Sequence[str]) -> dict[str, NamedSet]:
                 asked_for = settings.choices.choose(settings.languages(held_out).target, held_out.tag)
                 chosen[name] = NamedSet(places[name], corpus.num_left_out(name), *asked_for)
             else:  # read alone: the training files are not needed
-                languages = {"source_language": settings.source_language, "target_language": settings.target_language}
-                result = corpora.read_pairs(places[name], **languages, key=f"corpus.{name.replace('/', '.')}")
+                result = corpora.read_pairs(
+                    places[name],
+                    source_language=settings.source_language,
+                    target_language=settings.target_language,
+                    key=f"corpus.{name.replace('/', '.')}",
+                )
                 asked_for = settings.choices.choose(settings.languages(places[name]).target, places[name].tag)
                 chosen[name] = NamedSet(result.dataset, sum(result.skipped.values()), *asked_for)
     if not asked and not groups["test"]:

@@ -1,7 +1,7 @@
 """The configuration of a run.
 
-`data`, `directions` and `fields` hold the settings, `checks` what cannot stand together. A file goes through `reading`
-(YAML with line numbers), `keys` (unknown ones) and `loading` (overrides, paths, validation) into a frozen
+`data`, `directions`, `filters` and `fields` hold the settings, `checks` what cannot stand together. A file goes through
+`reading` (YAML with line numbers), `keys` (unknown ones) and `loading` (overrides, paths, validation) into a frozen
 `Config`, with `explain` for the errors. `resuming` stores, compares and completes it.
 """
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from translator.config.base import seconds_of
 from translator.config.checks import StopRule, stop_rule, unused_settings, validation_sets
-from translator.config.data import CorpusConfig, Files, Filters, Mix, Split, TokenizerConfig, TrainingCorpus
+from translator.config.data import CorpusConfig, Files, Mix, Split, TokenizerConfig, TrainingCorpus
 from translator.config.directions import Choices, Direction
 from translator.config.fields import (
     BatchConfig,
@@ -20,6 +20,7 @@ from translator.config.fields import (
     OptimConfig,
     TrainConfig,
 )
+from translator.config.filters import Filters
 from translator.config.loading import load_config
 from translator.config.reading import seal
 from translator.config.resuming import Change, diff_for_resume, dump_config, flat_settings, resolve

@@ -113,6 +113,8 @@ def unused_settings(config: Config) -> list[str]:
     corpus, optim, model, decode, train = config.corpus, config.optim, config.model, config.decode, config.train
     kind = config.tokenizer.kind
     no_validation = not validation_sets(config)
+    filters = [corpus.filters_of(one) for one in corpus.train]
+    no_scripts = all(one.min_script is None and not one.drop_invisible for one in filters)
     conditions: list[tuple[str, bool, str]] = [
         ("tokenizer.dropout_samples", config.tokenizer.dropout == 0, "tokenizer.dropout is 0"),
         ("tokenizer.min_frequency", kind == "unigram", "tokenizer.kind is unigram, which weighs frequency itself"),
@@ -126,6 +128,8 @@ def unused_settings(config: Config) -> list[str]:
          f"optim.schedule is {optim.schedule}"),
         ("corpus.filters.drop_overlap", no_validation and not corpus.test and corpus.split is None,
          "there is no validation or test set"),
+        ("corpus.filters.source_scripts", no_scripts, "min_script is null and drop_invisible is false"),
+        ("corpus.filters.target_scripts", no_scripts, "min_script is null and drop_invisible is false"),
         ("corpus.mix.temperature", len(corpus.train) == len(corpus.all_directions) == 1,
          "there is one corpus in one direction"),
         ("decode.length_penalty", decode.beam_size == 1, "decode.beam_size is 1 (greedy)"),

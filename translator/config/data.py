@@ -1,13 +1,14 @@
 """The sections corpus and tokenizer: where the pairs lie, which are used, how they become tokens."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le
 from pydantic import BeforeValidator, Field, Strict, StringConstraints
 
 from translator.config.base import MOST_ENTRIES, WORD_PATTERN, Bool, Count, Int, Number, Problem, Section, Text, setting
 from translator.config.directions import DIRECTION_PATTERN, Choices, Direction
+from translator.config.filters import Filters
 from translator.errors import ConfigError
 
 Format = Literal["text", "tsv", "csv", "jsonl", "tmx", "xliff", "po", "mo", "sheet", "parquet", "arrow"]
@@ -132,7 +133,6 @@ def as_sets(name: str, value: Any) -> Any:
     return {k: _as_files(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
-AnySection = TypeVar("AnySection", bound=Section)
 SetName = Annotated[str, Field(pattern=WORD_PATTERN)]
 Sets = dict[SetName, Files] | None
 _AnySets = Files | str | dict[SetName, Files | str] | None
@@ -147,36 +147,6 @@ class Split(Section):
 
     valid: Int = setting(1000, "Pairs taken from train for validation.", "refused", ge=0)
     test: Int = setting(0, "Pairs taken from train for the test.", "refused", ge=0)
-
-
-class Filters(Section):
-    """Which training pairs are left out. Each dropped pair is counted and reported with its reason."""
-
-    max_tokens: Count = setting(200, "Most tokens of either side; longer pairs are left out.", "refused")
-    max_ratio: Number | None = setting(
-        None, "Most tokens of one side for each token of the other; null: no limit.", "refused", ge=1
-    )
-    max_characters: Count = setting(
-        5000, "Most characters of either side; longer pairs are left out before tokenisation.", "refused"
-    )
-    drop_duplicates: Bool = setting(
-        False, "Leave out repeated pairs. They are counted and reported in any case.", "refused"
-    )
-    drop_overlap: Literal["none", "pair", "source"] = setting(
-        "none",
-        "Leave out training pairs that validation or test also has: the same pair, or the same source."
-        " They are counted and reported in any case.",
-        "refused",
-    )
-
-
-def _over(common: AnySection, own: AnySection) -> AnySection:
-    """`common` with every setting that was written in `own`, sections inside included."""
-    written: dict[str, Any] = {}
-    for key in own.model_fields_set:
-        value = getattr(own, key)
-        written[key] = _over(getattr(common, key), value) if isinstance(value, Section) else value
-    return common.model_copy(update=written)
 
 
 def _listed(value: Any) -> Any:
@@ -260,7 +230,7 @@ class CorpusConfig(Section):
 
     def filters_of(self, corpus: TrainingCorpus) -> Filters:
         """The filters of a training corpus: its own where it gives some, else the common ones."""
-        return self.filters if corpus.filters is None else _over(self.filters, corpus.filters)
+        return self.filters if corpus.filters is None else self.filters.model_copy(update=corpus.filters.own)
 
     @property
     def all_directions(self) -> list[Direction]:

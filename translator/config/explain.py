@@ -37,6 +37,8 @@ def _words(annotation: Any, limits: list[Any]) -> list[str]:
         return [words for entry in arguments for words in _words(entry, limits)]
     if origin is Literal:
         return [", ".join(map(str, arguments))]
+    if origin is tuple and arguments[-1] is Ellipsis:
+        return [*_words(arguments[0], []), "several of them in brackets"]
     if origin is tuple:
         return ["two numbers in brackets"]
     if origin is dict:

@@ -10,8 +10,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from translator.config.base import Resume
-from translator.config.data import Files, Filters
+from translator.config.data import Files
 from translator.config.fields import Config
+from translator.config.filters import Filters
 from translator.config.reading import plain_scalar
 
 PLAIN_TEXT = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
@@ -48,8 +49,8 @@ def _plain(value: Any) -> Any:
 
 
 def _own(value: Any) -> Any:
-    """A value of a place of pairs. Of filters of its own only those that were written: the rest are the common ones."""
-    return value.model_dump(exclude_unset=True) if isinstance(value, Filters) else _plain(value)
+    """A value of a place of pairs. Of filters of its own only those that it gives: the rest are the common ones."""
+    return _plain(value.own if isinstance(value, Filters) else value)
 
 
 def _lines(mapping: Mapping[str, Any], indent: int) -> Iterator[str]:

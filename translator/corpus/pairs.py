@@ -1,36 +1,31 @@
 """Sentence pairs in a memory-mapped Arrow file, with a few numbers for each row that make checks cheap.
 
-Rows are streamed into the file, so a corpus of any size needs little memory; duplicates, overlap and splits
-are worked out on 64-bit hashes. A finished table stays in the cache under a key made of the inputs' content.
+Duplicates, overlap and splits are worked out on 64-bit hashes, in pieces, so that a corpus of any size needs little
+memory. Tables are kept in the cache under keys made of their content; `store` makes them of what is read.
 """
 
 import hashlib
-import json
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import datasets
 import numpy as np
 import pyarrow as pa
+import xxhash
 from numpy.typing import NDArray
 
-from translator.corpus.read_tables import Row, Unusable
-from translator.errors import CorpusError
-from translator.files import NO_ROOM, cache_folder, megabytes, new_folder, sha256_file, write_atomic
-
-TABLE_VERSION = 2
-"""Part of every cache key: raise it when reading or hashing changes."""
+from translator.corpus.cache import cache_key, cached
 
 SCHEMA = pa.schema([("source", pa.string()), ("target", pa.string())])
 ROW = np.dtype([("pair", "<u8"), ("source", "<u8"), ("target", "<u8"), ("line", "<i8"), ("origin", "<i4")])
 """Of each row: hash of the exact pair, hashes of the normalised sides, and where it stood."""
 
 BATCH_ROWS = 10_000
-BATCH_CHARACTERS = 16 << 20
-"""Rows are written in batches of at most so many, and of not many more characters: lines can be long."""
+PIECE_ROWS = 1 << 20
+"""Rows of the table of hashes that are held in memory at once."""
 
 NUM_EXAMPLES = 3
 
@@ -46,24 +41,52 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.rows)
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """SHA-256 over the hashes of the pairs in order: the content alone, no names or times."""
-        return hashlib.sha256(np.ascontiguousarray(self.rows["pair"]).tobytes()).hexdigest()
+        digest = hashlib.sha256()
+        for piece in self._pieces():
+            digest.update(piece["pair"].tobytes())
+        return digest.hexdigest()
+
+    @cached_property
+    def identity(self) -> str:
+        """Hash of all of `rows`: the content and where it stood, without the names of files."""
+        digest = xxhash.xxh3_128()
+        for piece in self._pieces():
+            digest.update(piece.tobytes())
+        return digest.hexdigest()
 
     def contents(self) -> list[dict[str, Any]]:
         """Of each place the pairs came from: its name, how many there are, and the SHA-256 of their hashes."""
-        found = []
-        for number, name in enumerate(self.origins):
-            hashes = self.rows["pair"][self.rows["origin"] == number]
-            digest = hashlib.sha256(np.ascontiguousarray(hashes).tobytes()).hexdigest()
-            found.append({"from": name, "pairs": len(hashes), "sha256": digest})
-        return found
+        digests, counts = [hashlib.sha256() for _ in self.origins], [0] * len(self.origins)
+        for piece in self._pieces():
+            for origin in np.unique(piece["origin"]).tolist():
+                hashes = piece["pair"][piece["origin"] == origin]
+                digests[origin].update(hashes.tobytes())
+                counts[origin] += len(hashes)
+        return [
+            {"from": name, "pairs": count, "sha256": digest.hexdigest()}
+            for name, count, digest in zip(self.origins, counts, digests, strict=True)
+        ]
+
+    def part(self, start: int, stop: int) -> "Pairs":
+        """The rows from `start` up to `stop`, in the same files."""
+        if (start, stop) == (0, len(self)):
+            return self
+        return Pairs(self.dataset.select(range(start, stop)), self.rows[start:stop], self.origins)
+
+    def _pieces(self) -> Iterator[NDArray[np.void]]:
+        return (self.rows[start : start + PIECE_ROWS] for start in range(0, len(self.rows), PIECE_ROWS))
 
     def locate(self, index: int) -> str:
         """Where row `index` came from, such as "train.en, line 7"."""
         row = self.rows[index]
         return f"{self.origins[row['origin']]}, line {row['line']}"
+
+    def shown(self, index: int) -> dict[str, str]:
+        """Row `index` with its place and both texts, for reports."""
+        return {"place": self.locate(index), **self.dataset[index]}
 
     def examples(self, indices: Iterable[int]) -> list[str]:
         """The first few of `indices`, each with its line and the beginning of its source."""
@@ -76,7 +99,7 @@ class Pairs:
         """The rows where `keep` is true, as a table of their own: reading by lists of indices is slow."""
         if keep.all():
             return self
-        key = _key(["select", self.fingerprint, hashlib.sha256(np.packbits(keep).tobytes()).hexdigest()])
+        key = cache_key("select", self.identity, xxhash.xxh3_128_hexdigest(np.packbits(keep).tobytes()))
 
         def build(folder: Path) -> dict[str, Any]:
             start = 0
@@ -84,202 +107,59 @@ class Pairs:
                 for table in self.dataset.with_format("arrow").iter(batch_size=BATCH_ROWS):
                     writer.write_table(table.filter(pa.array(keep[start : start + len(table)])))
                     start += len(table)
+            kept = (self.rows[i : i + PIECE_ROWS][keep[i : i + PIECE_ROWS]] for i in range(0, len(keep), PIECE_ROWS))
+            save_rows(folder, int(keep.sum()), kept)
             return {}
 
-        folder, _ = _cached(key, build, num_bytes=self.dataset.data.nbytes)
-        # Lines and origins are not part of the fingerprint, so they come from here and not from the cache.
-        return Pairs(_open_table(folder), self.rows[keep], self.origins)
+        num_bytes = self.dataset.data.nbytes + self.rows.nbytes
+        folder, _ = cached(key, build, what="the table of the pairs that stay", num_bytes=num_bytes)
+        return Pairs(open_table(folder), open_rows(folder), self.origins)
 
 
 def join(parts: list[Pairs]) -> Pairs:
     """Several tables one after the other."""
     if len(parts) == 1:
         return parts[0]
-    rows = np.concatenate([part.rows for part in parts])
-    firsts = np.cumsum([0, *(len(part.origins) for part in parts[:-1])])
-    rows["origin"] += np.repeat(firsts, [len(part) for part in parts]).astype(rows["origin"].dtype)
-    table = datasets.concatenate_datasets([part.dataset for part in parts])
-    return Pairs(table, rows, tuple(origin for part in parts for origin in part.origins))
 
+    firsts = np.cumsum([0, *(len(part.origins) for part in parts)])
 
-@dataclass
-class Tally:
-    """Rows read, and rows skipped by reason with a few line numbers each.
-
-    Attributes:
-        parts: names of the files inside the input, such as an archive's; one "" where the input is one file.
-        lines: of each reason, line numbers.
-        places: of each reason, the number of the part that each of these lines is in.
-    """
-
-    num_rows: int = 0
-    skipped: dict[str, int] = field(default_factory=dict)
-    lines: dict[str, list[int]] = field(default_factory=dict)
-    places: dict[str, list[int]] = field(default_factory=dict)
-    num_folded: int = 0
-    parts: list[str] = field(default_factory=list)
-
-    def skip(self, reason: str, line: int) -> None:
-        """Count a row of the newest part that holds no pair."""
-        self.skipped[reason] = self.skipped.get(reason, 0) + 1
-        lines = self.lines.setdefault(reason, [])
-        if len(lines) < NUM_EXAMPLES:
-            lines.append(line)
-            self.places.setdefault(reason, []).append(len(self.parts) - 1)
-
-
-Part = tuple[str, Iterator[Row]]
-"""A file of an input with several ("" for the only one), and its rows."""
-
-
-def store_parts(
-    identity: Mapping[str, Any], name: str, parts: Callable[[], Iterator[Part]], *, num_bytes: int = 0
-) -> tuple[Pairs, Tally]:
-    """Read `parts` into a table in the cache, or find the one that an earlier run made of this `identity`.
-
-    Args:
-        identity: what decides the content, made of JSON values; with the same identity nothing is read again.
-        name: how messages call the input.
-        parts: begins to read; each part is read to its end before the next is asked for.
-        num_bytes: about how large the table will be, for the message when it does not fit; 0: not known.
-    """
+    def pieces() -> Iterator[NDArray[np.void]]:
+        for first, part in zip(firsts, parts, strict=False):
+            for piece in part._pieces():
+                moved = np.array(piece)
+                moved["origin"] += first
+                yield moved
 
     def build(folder: Path) -> dict[str, Any]:
-        tally = Tally()
-        with pa.ipc.new_stream(str(folder / "pairs.arrow"), SCHEMA) as writer:
-            stored = [np.empty(0, dtype=ROW)]
-            for number, (part, rows) in enumerate(parts()):
-                tally.parts.append(part)
-                for sources, targets, numbers in _usable_batches(rows, tally):
-                    writer.write_batch(pa.record_batch([pa.array(sources), pa.array(targets)], schema=SCHEMA))
-                    numbers["origin"] = number
-                    stored.append(numbers)
-        np.save(folder / "rows.npy", np.concatenate(stored))
-        return vars(tally)
+        save_rows(folder, sum(map(len, parts)), pieces())
+        return {}
 
-    folder, info = _cached(_key(["read", dict(identity)]), build, num_bytes=num_bytes)
-    try:
-        numbers = np.load(folder / "rows.npy", mmap_mode="r", allow_pickle=False)
-        tally = Tally(**info)
-        origins = tuple(f"{name}: {part}" if part else name for part in tally.parts) or (name,)
-        return Pairs(_open_table(folder), numbers, origins), tally
-    except (ValueError, TypeError) as error:  # right checksums, yet not what this module writes
-        raise CorpusError(f"{folder} is not a table of the cache ({error}); delete the folder") from error
-
-
-Batch = tuple[list[str], list[str], NDArray[np.void]]
-
-
-def _usable_batches(rows: Iterator[Row], tally: Tally) -> Iterator[Batch]:
-    sources: list[str] = []
-    targets: list[str] = []
-    lines: list[int] = []
-    digests: list[bytes] = []
-    num_characters = 0
-    for line, source, target in rows:
-        tally.num_rows += 1
-        if not (isinstance(source, str) and isinstance(target, str) and source.strip() and target.strip()):
-            tally.skip(_why_unusable(source, target), line)
-            continue
-        if "\n" in source or "\n" in target or "\r" in source or "\r" in target:
-            source, target = _one_line(source), _one_line(target)
-            tally.num_folded += 1
-        try:
-            texts = (f"{source}\n{target}", normalise(source), normalise(target))
-            digests += map(_digest, texts)
-        except UnicodeEncodeError:  # JSON can spell half a character, "\ud83d", which no file can hold
-            tally.skip("half a character (a lone surrogate)", line)
-            continue
-        sources.append(source)
-        targets.append(target)
-        lines.append(line)
-        num_characters += len(source) + len(target)
-        if len(lines) == BATCH_ROWS or num_characters > BATCH_CHARACTERS:
-            yield sources, targets, _numbers(lines, digests)
-            sources, targets, lines, digests, num_characters = [], [], [], [], 0
-    if lines:
-        yield sources, targets, _numbers(lines, digests)
-
-
-def _why_unusable(source: object, target: object) -> str:
-    if isinstance(source, Unusable):
-        return source.reason
-    sides = {"source": source, "target": target}
-    for name, text in sides.items():
-        if text is None:
-            return f"{name} is missing"
-        if not isinstance(text, str):
-            return f"{name} is not text"
-    empty = [name for name, text in sides.items() if not str(text).strip()]
-    return "both sides are empty" if len(empty) == 2 else f"{empty[0]} is empty"
-
-
-def _one_line(text: str) -> str:
-    return text.replace("\r\n", " ").replace("\n", " ").replace("\r", " ")
-
-
-def normalise(text: str) -> str:
-    """The form in which two sentences count as equal: NFC, case folded, white space collapsed."""
-    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
-
-
-def _digest(text: str) -> bytes:
-    return hashlib.blake2b(text.encode(), digest_size=8).digest()
-
-
-def _numbers(lines: list[int], digests: list[bytes]) -> NDArray[np.void]:
-    hashes = np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 3)
-    numbers = np.zeros(len(lines), dtype=ROW)
-    for column, name in enumerate(("pair", "source", "target")):
-        numbers[name] = hashes[:, column]
-    numbers["line"] = lines
-    return numbers
+    key = cache_key("join", [[part.identity, len(part.origins)] for part in parts])
+    num_bytes = sum(part.rows.nbytes for part in parts)
+    folder, _ = cached(key, build, what="the table of hashes of all pairs", num_bytes=num_bytes)
+    table = datasets.concatenate_datasets([part.dataset for part in parts])
+    return Pairs(table, open_rows(folder), tuple(origin for part in parts for origin in part.origins))
 
 
 def _shorten(text: str, width: int = 50) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _open_table(folder: Path) -> datasets.Dataset:
+def save_rows(folder: Path, num_rows: int, pieces: Iterable[NDArray[np.void]]) -> None:
+    """Write rows.npy in pieces: of a large table it has a gigabyte."""
+    with (folder / "rows.npy").open("wb") as file:
+        header = {"descr": np.lib.format.dtype_to_descr(ROW), "fortran_order": False, "shape": (num_rows,)}
+        np.lib.format.write_array_header_1_0(file, header)
+        for piece in pieces:
+            file.write(np.ascontiguousarray(piece).tobytes())
+
+
+def open_rows(folder: Path) -> NDArray[np.void]:
+    """The rows.npy of a folder, mapped; a pickle in it is never run."""
+    rows: NDArray[np.void] = np.load(folder / "rows.npy", mmap_mode="r", allow_pickle=False)
+    return rows
+
+
+def open_table(folder: Path) -> datasets.Dataset:
+    """The pairs.arrow of a folder, mapped."""
     return datasets.Dataset.from_file(str(folder / "pairs.arrow"))
-
-
-def _key(identity: list[Any]) -> str:
-    canonical = json.dumps([TABLE_VERSION, *identity], sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()[:32]
-
-
-def _cached(key: str, build: Callable[[Path], dict[str, Any]], *, num_bytes: int) -> tuple[Path, dict[str, Any]]:
-    """The cache folder of `key` and what `build` said of it; built where it is missing or damaged.
-
-    A folder appears under its name only when it is complete, and its checksums are tested at each use.
-    """
-    folder = cache_folder() / "pairs" / key
-    info = _intact(folder)
-    if info is not None:
-        return folder, info
-    try:
-        with new_folder(folder) as temporary:
-            built = build(temporary)
-            sums = {path.name: sha256_file(path) for path in sorted(temporary.iterdir())}
-            write_atomic(temporary / "entry.json", json.dumps({"sha256": sums, "info": built}))
-    except OSError as error:  # without a number where numpy could not write
-        need = (
-            f"; the table {folder.name} needs about {megabytes(num_bytes)}" if error.errno in {*NO_ROOM, None} else ""
-        )
-        raise CorpusError(
-            f"the cache folder {folder.parent} cannot be written ({error.strerror or error}){need}; "
-            f"make room there, or set TRANSLATOR_CACHE to another folder"
-        ) from error
-    return folder, built
-
-
-def _intact(folder: Path) -> dict[str, Any] | None:
-    """What is written in a complete and undamaged cache folder, else None."""
-    try:
-        entry = json.loads((folder / "entry.json").read_text(encoding="utf-8"))
-        if all(sha256_file(folder / name) == checksum for name, checksum in entry["sha256"].items()):
-            return dict(entry["info"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        pass
-    return None

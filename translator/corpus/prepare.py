@@ -1,34 +1,42 @@
 """All sets of a run: read, split, compared with each other, filtered as asked, and reported."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import Any, Protocol
 
 import datasets
 import numpy as np
+from numpy.typing import NDArray
 
-from translator.corpus.filters import Mask, ambiguous_sources, copies, equal_sides, overlap, reverse, too_long
-from translator.corpus.pairs import Pairs, join
+from translator.corpus.cache import cache_key, cached
+from translator.corpus.filters import (
+    Filters,
+    Share,
+    ambiguous_sources,
+    apply_filters,
+    copies,
+    equal_sides,
+    notes,
+    overlap,
+    reverse,
+)
+from translator.corpus.pairs import NUM_EXAMPLES, Pairs, join
 from translator.corpus.read import read_pairs
-from translator.corpus.report import CorpusReport
+from translator.corpus.report import CorpusReport, PlaceCounts
+from translator.corpus.sides import Mask
 from translator.corpus.split import TEST, TRAIN, VALID, pinned_split
 from translator.errors import CorpusError
 
 SKIPPED = "skipped: "  # begins the reasons of rows that hold no pair
+LARGE = 100_000  # pairs from which on the counts of a set are kept in the cache
 PLACES = frozenset({"source", "target", "path", "hub", "starter"})
 
 
-class Filters(Protocol):
-    """The filters that look at text."""
-
-    @property
-    def max_characters(self) -> int: ...
-    @property
-    def drop_duplicates(self) -> bool: ...
-    @property
-    def drop_overlap(self) -> str: ...
+Counts = dict[str, tuple[int, list[int]]]
+"""How many rows there are of each kind, and the first few."""
 
 
 class CorpusSettings(Protocol):
@@ -48,8 +56,7 @@ class CorpusSettings(Protocol):
     def test(self) -> Any: ...
     @property
     def split(self) -> Any: ...
-    @property
-    def filters(self) -> Filters: ...
+    def filters_of(self, corpus: Any) -> Filters: ...
 
 
 @dataclass(frozen=True)
@@ -89,8 +96,10 @@ class Corpus:
         return sum(self.report.count(name, reason) for reason in skipped)
 
 
-def prepare(settings: CorpusSettings) -> Corpus:
+def prepare(settings: CorpusSettings, *, most_rows: int | None = None) -> Corpus:
     """Read all sets of a run, make the pinned split if asked for, filter the training pairs, report.
+
+    `most_rows` bounds the rows that are read of each place, for a quick look.
 
     Nothing is dropped silently, and validation and test sets lose only rows that hold no pair. Copies and
     overlap are always counted and only dropped when `filters` says so.
@@ -99,9 +108,10 @@ def prepare(settings: CorpusSettings) -> Corpus:
         CorpusError: a set cannot be read or holds no usable pair.
     """
     report = CorpusReport()
-    train = _read(settings.train, "train", settings, report)
+    train = _read(settings.train, "train", settings, report, most_rows)
+    sizes = tuple(place.kept for place in report.places)
     valid, test = (
-        {name: _read(files, name, settings, report) for name, files in _named(kind, value).items()}
+        {name: _read(files, name, settings, report, most_rows) for name, files in _named(kind, value).items()}
         for kind, value in (("valid", settings.valid), ("test", settings.test))
     )
     if settings.split is not None:
@@ -112,20 +122,18 @@ def prepare(settings: CorpusSettings) -> Corpus:
         if settings.split.test:
             test = {"test": train.select(parts == TEST)}
             report.add("test", "held out of train", len(test["test"]))
-        train = train.select(parts == TRAIN)
+        _count_held_out(parts != TRAIN, sizes, report)
+        train, sizes = train.select(parts == TRAIN), _sizes(parts == TRAIN, sizes)
     _describe({"train": train, **valid, **test}, report)
     held_out = {**valid, **test}
-    turned = _learned_in_reverse(train, settings)
-    both_ways = train
-    if turned.any():
-        both_ways = replace(train, rows=np.concatenate([train.rows, reverse(train.rows[turned])]))
-    _compare(both_ways, held_out, settings.filters.drop_overlap, report)
-    train = _filter(train, turned, list(held_out.values()), settings.filters, report)
+    shares = _shares(settings, sizes)
+    _compare(_both_ways(train, shares), held_out, _drops_overlap(shares), report)
+    train, sizes = _filter(train, shares, list(held_out.values()), report)
     sets = {"train": train, **held_out}
     contents = "\n".join(pairs.fingerprint for pairs in (train, *valid.values()))
     return Corpus(
         train=train.dataset,
-        sizes=tuple(np.bincount(train.rows["origin"], minlength=len(train.origins)).tolist()),
+        sizes=sizes,
         valid={name.removeprefix("valid/"): pairs.dataset for name, pairs in valid.items()},
         test={name.removeprefix("test/"): pairs.dataset for name, pairs in test.items()},
         report=report,
@@ -143,7 +151,7 @@ def _named(kind: str, value: Any) -> dict[str, Any]:
     return {kind: value}
 
 
-def _read(files: Any, name: str, settings: CorpusSettings, report: CorpusReport) -> Pairs:
+def _read(files: Any, name: str, settings: CorpusSettings, report: CorpusReport, most_rows: int | None) -> Pairs:
     listed = isinstance(files, list | tuple)
     parts = []
     for number, place in enumerate(files if listed else [files]):
@@ -153,40 +161,85 @@ def _read(files: Any, name: str, settings: CorpusSettings, report: CorpusReport)
             source_language=settings.source_language,
             target_language=settings.target_language,
             key=key,
+            most_rows=most_rows,
             markup=settings.markup,
         )
         parts.append(result.pairs)
+        report.places.append(PlaceCounts(name, result.name, result.num_rows, len(result.pairs), dict(result.skipped)))
         report.notes += result.notes
         for reason, count in result.skipped.items():
             report.add(name, f"{SKIPPED}{reason}", count, [result.examples[reason]])
     return join(parts)
 
 
-def _learned_in_reverse(train: Pairs, settings: CorpusSettings) -> Mask:
-    """True for the rows of corpora that are learned from target to source too."""
+def _sizes(keep: Mask, sizes: Sequence[int]) -> tuple[int, ...]:
+    """How many rows of each corpus are in `keep`; `sizes` are those of the corpora, one after the other."""
+    ends = np.cumsum(sizes)
+    return tuple(int(keep[end - size : end].sum()) for end, size in zip(ends, sizes, strict=True))
+
+
+def _count_held_out(mask: Mask, sizes: Sequence[int], report: CorpusReport) -> None:
+    for place, count in zip(report.places, _sizes(mask, sizes), strict=False):  # those of train were read first
+        place.held_out = count
+        place.kept -= count
+
+
+def _shares(settings: CorpusSettings, sizes: Sequence[int]) -> list[Share]:
+    """The training corpora as the filters see them."""
+    shares = []
     places = settings.train if isinstance(settings.train, list | tuple) else [settings.train]
-    listed = [getattr(place, "directions", None) or () for place in places]
-    reverse_of = [
-        f"{getattr(place, 'target_language', None) or settings.target_language}"
-        f">{getattr(place, 'source_language', None) or settings.source_language}"
-        for place in places
-    ]
-    of_corpus = [way in ways for way, ways in zip(reverse_of, listed, strict=True)]
-    return np.asarray(np.array(of_corpus)[train.rows["origin"]])
+    for place, num_pairs in zip(places, sizes, strict=True):
+        source = getattr(place, "source_language", None) or settings.source_language
+        target = getattr(place, "target_language", None) or settings.target_language
+        in_reverse = f"{target}>{source}" in (getattr(place, "directions", None) or ())
+        shares.append(Share(num_pairs, settings.filters_of(place), (source, target), in_reverse))
+    return shares
+
+
+def _both_ways(train: Pairs, shares: list[Share]) -> Pairs:
+    """`train` and, turned round, the pairs that are learned in reverse too; for comparisons of rows alone."""
+    turned = np.repeat([share.in_reverse for share in shares], [share.num_pairs for share in shares])
+    return replace(train, rows=np.concatenate([train.rows, reverse(train.rows[turned])])) if turned.any() else train
+
+
+def _drops_overlap(shares: list[Share]) -> str:
+    """The least that `drop_overlap` takes out of any corpus."""
+    return min((share.filters.drop_overlap for share in shares), key=("none", "pair", "source").index)
 
 
 def _describe(sets: dict[str, Pairs], report: CorpusReport) -> None:
     """Sizes, copies, sources with several targets and pairs with equal sides."""
     for name, pairs in sets.items():
         report.add(name, "usable pairs", len(pairs))
-        found = {
-            "exact copies of an earlier pair": np.flatnonzero(copies(pairs.rows)),
-            "sources with several targets": ambiguous_sources(pairs.rows),
-            "source equal to target": np.flatnonzero(equal_sides(pairs.rows)),
-        }
-        for reason, indices in found.items():
-            if len(indices):
-                report.add(name, reason, len(indices), pairs.examples(indices))
+        for reason, (count, indices) in _remembered("describe", [pairs], partial(_found, pairs)).items():
+            if count:
+                report.add(name, reason, count, pairs.examples(indices))
+
+
+def _found(pairs: Pairs) -> Counts:
+    return {
+        "exact copies of an earlier pair": _count(copies(pairs.rows)),
+        "sources with several targets": _first(ambiguous_sources(pairs.rows)),
+        "source equal to target": _count(equal_sides(pairs.rows)),
+    }
+
+
+def _count(mask: Mask) -> tuple[int, list[int]]:
+    """How many rows a mask holds, and the first few."""
+    return _first(np.flatnonzero(mask))
+
+
+def _first(indices: NDArray[np.int64]) -> tuple[int, list[int]]:
+    return len(indices), indices[:NUM_EXAMPLES].tolist()
+
+
+def _remembered(what: str, sets: list[Pairs], find: Callable[[], Counts]) -> Counts:
+    """What was found of these sets: of large ones from the cache, so that a second start need not sort them again."""
+    if sum(map(len, sets)) < LARGE:
+        return find()
+    key = cache_key(what, [pairs.identity for pairs in sets])
+    found: Counts = cached(key, lambda folder: {"found": find()}, what="counts of pairs")[1]["found"]
+    return found
 
 
 def _compare(train: Pairs, held_out: dict[str, Pairs], drop_overlap: str, report: CorpusReport) -> None:
@@ -195,44 +248,39 @@ def _compare(train: Pairs, held_out: dict[str, Pairs], drop_overlap: str, report
     comparisons += [(later, earlier, held_out[earlier]) for earlier, later in combinations(held_out, 2)]
     for name, other_name, other in comparisons:
         pairs = held_out[name]
-        whole = overlap(pairs.rows, other.rows, "pair")
-        sources = overlap(pairs.rows, other.rows, "source")
-        for what, mask in (("pairs", whole), ("sources", sources)):
-            if mask.any():
-                examples = pairs.examples(np.flatnonzero(mask))
-                report.add(name, f"{what} also in {other_name}", mask.sum(), examples)
-        dropped = drop_overlap == "source" or (drop_overlap == "pair" and not (sources & ~whole).any())
-        if sources.any() and other_name == "train" and not dropped:
+        found = _remembered("compare", [pairs, other], partial(_shared, pairs, other))
+        (num_whole, _), (num_sources, _) = found["pairs"], found["sources"]
+        for what in ("pairs", "sources"):
+            count, indices = found[what]
+            if count:
+                report.add(name, f"{what} also in {other_name}", count, pairs.examples(indices))
+        dropped = drop_overlap == "source" or (drop_overlap == "pair" and not found["sources alone"][0])
+        if num_sources and other_name == "train" and not dropped:
             report.warnings.append(
-                f"{sources.sum():,} of {len(pairs):,} sources of {name} are also in train "
-                f"({whole.sum():,} with the same target), so its scores are too good; "
+                f"{num_sources:,} of {len(pairs):,} sources of {name} are also in train "
+                f"({num_whole:,} with the same target), so its scores are too good; "
                 f"corpus.filters.drop_overlap=source takes them out of train"
             )
 
 
-def _filter(train: Pairs, turned: Mask, held_out: list[Pairs], filters: Filters, report: CorpusReport) -> Pairs:
-    """Training pairs that pass the filters; a pair that several filters would drop counts for the first.
+def _shared(pairs: Pairs, other: Pairs) -> Counts:
+    whole, sources = overlap(pairs.rows, other.rows, "pair"), overlap(pairs.rows, other.rows, "source")
+    return {"pairs": _count(whole), "sources": _count(sources), "sources alone": _count(sources & ~whole)}
 
-    `turned` says which are learned in reverse too.
-    """
-    keep = np.ones(len(train), dtype=bool)
-    masks = {f"dropped: over {filters.max_characters:,} characters": too_long(train, filters.max_characters)}
-    if filters.drop_duplicates:
-        masks["dropped: exact copies"] = copies(train.rows)
-    if held_out and filters.drop_overlap != "none":
-        others = np.concatenate([pairs.rows for pairs in held_out])
-        by: Any = filters.drop_overlap
-        found = overlap(train.rows, others, by)
-        found[turned] |= overlap(reverse(train.rows[turned]), others, by)
-        masks[f"dropped: {by} also in a held-out set"] = found
-    for reason, mask in masks.items():
-        newly = mask & keep
-        if newly.any():
-            report.add("train", reason, newly.sum(), train.examples(np.flatnonzero(newly)))
-        keep &= ~mask
+
+def _filter(
+    train: Pairs, shares: list[Share], held_out: list[Pairs], report: CorpusReport
+) -> tuple[Pairs, tuple[int, ...]]:
+    """Training pairs that pass the filters, and how many are left of each corpus; all that is left out is counted."""
+    report.notes += dict.fromkeys(note for share in shares for note in notes(share.filters, share.languages))
+    keep, dropped = apply_filters(train, shares, held_out)
+    for found in dropped:
+        report.add("train", f"dropped: {found.reason}", found.count, train.examples(found.rows))
+        shown = [train.shown(row) for row in found.rows]
+        report.leave_out(found.key, found.reason, found.by_corpus, shown)
     if not keep.any():
-        dropped = "; ".join(f"{reason} ({mask.sum():,})" for reason, mask in masks.items() if mask.any())
-        raise CorpusError(f"the filters leave no pairs to train on: {dropped}; loosen corpus.filters")
-    if not keep.all():
+        reasons = "; ".join(f"dropped: {found.reason} ({found.count:,})" for found in dropped)
+        raise CorpusError(f"the filters leave no pairs to train on: {reasons}; loosen corpus.filters")
+    if dropped:
         report.add("train", "pairs left to train on", keep.sum())
-    return train.select(keep)
+    return train.select(keep), _sizes(keep, [share.num_pairs for share in shares])

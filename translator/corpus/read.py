@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib import resources
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import datasets
 
 from translator.corpus.find import FORMATS, Found, check_shards, format_of, names_in, names_of, pairs_of_files
 from translator.corpus.packing import File, archive, matching
-from translator.corpus.pairs import Pairs, Part, Tally, store_parts
+from translator.corpus.pairs import Pairs
 from translator.corpus.read_gettext import read_mo, read_po
 from translator.corpus.read_hub import hub_commit, load_hub, rows_of_dataset, stream_hub
 from translator.corpus.read_parquet import read_arrow, read_parquet
@@ -24,6 +25,7 @@ from translator.corpus.read_tables import ReadOptions, Row, list_names, read_csv
 from translator.corpus.read_text import read_aligned
 from translator.corpus.read_tmx import read_tmx
 from translator.corpus.read_xliff import read_xliff
+from translator.corpus.store import Part, Tally, store_parts
 from translator.errors import CorpusError
 from translator.files import check_inside, sha256_file
 from translator.markup import apply
@@ -49,6 +51,7 @@ class ReadResult:
     """What was read from one place.
 
     Attributes:
+        name: how messages call the place.
         pairs: the usable pairs.
         num_rows: rows in the input, used or not.
         skipped: rows that hold no pair, by reason.
@@ -56,6 +59,7 @@ class ReadResult:
         notes: sentences for the user about how the input was understood.
     """
 
+    name: str
     pairs: Pairs
     num_rows: int
     skipped: dict[str, int]
@@ -78,7 +82,13 @@ class _Input:
 
 
 def read_pairs(
-    files: Any, *, source_language: str, target_language: str, key: str = "corpus", markup: str = "keep"
+    files: Any,
+    *,
+    source_language: str,
+    target_language: str,
+    key: str = "corpus",
+    markup: str = "keep",
+    most_rows: int | None = None,
 ) -> ReadResult:
     """Read the sentence pairs of one place into a memory-mapped table, kept in the cache folder.
 
@@ -89,6 +99,7 @@ def read_pairs(
             `files` says of its languages goes before.
         key: the setting that named the files, for messages.
         markup: what becomes of inline codes (`translator.markup.MODES`), where `files` does not say it.
+        most_rows: no more rows are read, for a quick look.
 
     Raises:
         CorpusError: nothing can be read, or no usable pair is there; each message says where and what to do.
@@ -106,11 +117,12 @@ def read_pairs(
     )
     place = _place(fields, options, key)
     mode = str(fields.get("markup") or markup)
+    identity = {**place.identity, "markup": mode}
     pairs, tally = store_parts(
-        {**place.identity, "markup": mode},
+        identity if most_rows is None else {**identity, "most_rows": most_rows},
         place.name,
-        lambda: ((part, _with_markup(rows, mode)) for part, rows in place.parts()),
-        num_bytes=_size(fields),
+        lambda: ((part, _with_markup(rows, mode)) for part, rows in _first_rows(place.parts(), most_rows)),
+        num_bytes=_size(fields) if most_rows is None else 0,
     )
     if not len(pairs):
         raise CorpusError(f"no usable pairs in {place.name}: {_why_none(tally)}")
@@ -118,7 +130,7 @@ def read_pairs(
     if tally.num_folded:
         notes.append(f"{place.name}: {tally.num_folded} pairs had a line break inside; it became a space")
     examples = {reason: _lines(tally, reason) for reason in tally.lines}
-    return ReadResult(pairs, tally.num_rows, tally.skipped, examples, notes)
+    return ReadResult(place.name, pairs, tally.num_rows, tally.skipped, examples, notes)
 
 
 def _fields(files: Any) -> dict[str, Any]:
@@ -126,6 +138,23 @@ def _fields(files: Any) -> dict[str, Any]:
         return {"path": files}
     dumped = files if isinstance(files, Mapping) else files.model_dump()
     return {name: value for name, value in dumped.items() if value is not None}
+
+
+def _first_rows(parts: Iterator[Part], most_rows: int | None) -> Iterator[Part]:
+    """Parts up to the one in which `most_rows` rows end; None: all."""
+    left = most_rows
+
+    def counted(rows: Iterator[Row]) -> Iterator[Row]:
+        nonlocal left
+        for row in islice(rows, left):
+            if left is not None:
+                left -= 1
+            yield row
+
+    for part, rows in parts:
+        if left == 0:
+            return
+        yield part, counted(rows)
 
 
 def _with_markup(rows: Iterator[Row], mode: str) -> Iterator[Row]:
