@@ -75,8 +75,8 @@ class Sizes:
         kept = encoder + decoder + IDS_AND_MASK * max(src, tgt)
         logits = e * tgt * vocab  # held until the step ends
         table = e * vocab * d
-        # log-probabilities, their gradient, and the gradient of the logits, all in float32
-        at_loss = kept + logits + 3 * FLOAT32 * tgt * vocab
+        # log-probabilities in float32, over which their gradient is written; rounded where the layers are less precise
+        at_loss = kept + logits + (FLOAT32 + (e if e < FLOAT32 else 0)) * tgt * vocab
         # gradient of the logits; of the table; of the hidden states
         at_projection = kept + 2 * logits + table + e * tgt * d
         # gradients behind and before the activation, or of the matrix

@@ -18,6 +18,7 @@ MEASUREMENTS = {
     "startup": "commands beside the imports that they cannot do without",
     "data": "reading, tokenising and planning beside the speed of training",
     "scaling": "speed and memory against every size",
+    "experiments": "choices of the training step, each beside what it replaced or what was left out",
     "guard": "a quick check that training and decoding have not become slow (for continuous integration)",
 }
 

@@ -4,7 +4,6 @@ import json
 import random
 import re
 import shutil
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from tests.torture.runs import TRAIN, assert_equal, prepare
 from translator.files import hold
 
 STEPS = 25
+TRAIN_STEP = "translator.trainer:Trainer.train_step"
 
 
 @pytest.fixture(scope="module")
@@ -114,9 +114,15 @@ def test_a_job_ends_in_time_and_the_next_one_goes_on(jobs: Jobs, straight: Path,
     assert_equal(straight, folder)
 
 
+def test_ctrl_c_ends_the_step_and_writes_a_checkpoint(jobs: Jobs, straight: Path, folder: Path) -> None:
+    ended = jobs.run(folder, TRAIN, fault={"interrupt_in": TRAIN_STEP, "call": 4, "times": 1})
+    assert ended.status == 130, ended.out
+    assert (folder / "weights/run/checkpoints/newest").read_text() == "step-00000004\n"
+    finish(jobs, straight, folder)
+
+
 def test_a_second_ctrl_c_leaves_at_once(jobs: Jobs, straight: Path, folder: Path) -> None:
-    ctrl_c = [(4.0, signal.SIGINT), (0.3, signal.SIGINT)]
-    ended = jobs.run(folder, TRAIN, fault={"slow": 8.0}, signals=ctrl_c)
+    ended = jobs.run(folder, TRAIN, fault={"interrupt_in": TRAIN_STEP, "call": 4, "times": 2})
     assert ended.status == 130, ended.out
     assert ended.out.splitlines()[-1] == "Stopped by Ctrl-C."
     finish(jobs, straight, folder)

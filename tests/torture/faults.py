@@ -12,6 +12,8 @@
                                                   from that call on the disk of the filler has so many bytes free
 {"clock": [-5000, 900000]}                        time.time() jumps at each call
 {"slow": 0.05}                                    each step takes at least these seconds
+{"interrupt_in": "translator.trainer:Trainer.train_step", "call": 4, "times": 2}
+                                                  SIGINT so many times at the fourth step
 """
 
 import contextlib
@@ -110,6 +112,13 @@ def arm(fault: Mapping[str, Any], folders: list[str]) -> None:
         time.time = lambda: real() + next(jumps)
     if "slow" in fault:
         _slow_down(fault["slow"])
+    if "interrupt_in" in fault:
+        at_call(fault["interrupt_in"], fault.get("call", 1), lambda: _interrupt(fault["times"]))
+
+
+def _interrupt(times: int) -> None:
+    for _ in range(times):
+        os.kill(os.getpid(), signal.SIGINT)
 
 
 def limit_files(num_bytes: int) -> None:

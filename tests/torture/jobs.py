@@ -3,6 +3,7 @@
 python -m tests.torture.jobs      the process they are forked from: JSON lines in, JSON lines out
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -57,7 +58,6 @@ class Jobs:
         *,
         fault: Mapping[str, Any] | None = None,
         kill_after: float | None = None,
-        signals: Sequence[tuple[float, signal.Signals]] = (),
         environment: Mapping[str, str] | None = None,
     ) -> Ended:
         """`translator WORDS` with `folder` as the current one, and as the place of its cache, until it ends.
@@ -65,7 +65,6 @@ class Jobs:
         Args:
             fault: see `tests.torture.faults`.
             kill_after: seconds until it is killed from outside.
-            signals: seconds to wait before each of these signals is sent to it.
         """
         assert self._server.stdin is not None
         assert self._server.stdout is not None
@@ -73,9 +72,10 @@ class Jobs:
         job["environment"] = {"TRANSLATOR_CACHE": str(folder / "cache"), **(environment or {})}
         print(json.dumps(job), file=self._server.stdin, flush=True)
         pid = json.loads(self._server.stdout.readline())
-        for seconds, number in [*signals, *([] if kill_after is None else [(kill_after, signal.SIGKILL)])]:
-            time.sleep(seconds)
-            os.kill(pid, number)
+        if kill_after is not None:
+            time.sleep(kill_after)
+            with contextlib.suppress(ProcessLookupError):  # it was faster
+                os.kill(pid, signal.SIGKILL)
         status, printed = json.loads(self._server.stdout.readline())
         text, _, num_changes = printed.partition(CHANGES)
         return Ended(status, text, int(num_changes or 0))
