@@ -118,8 +118,16 @@ def chunked_loss() -> tuple[Work, Work]:
 
 def make_model() -> Transformer:
     torch.manual_seed(1)
-    layers = {"num_encoder_layers": LAYERS, "num_decoder_layers": LAYERS}
-    return Transformer(VOCAB, VOCAB, d_model=D_MODEL, num_heads=HEADS, d_ff=D_FF, dropout=RATE, **layers)
+    return Transformer(
+        VOCAB,
+        VOCAB,
+        d_model=D_MODEL,
+        num_heads=HEADS,
+        d_ff=D_FF,
+        num_encoder_layers=LAYERS,
+        num_decoder_layers=LAYERS,
+        dropout=RATE,
+    )
 
 
 def optimizer() -> tuple[Work, Work]:
