@@ -56,7 +56,8 @@ def attention(length: int) -> tuple[Work, Work]:
 
     def eager(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         scores = (query @ key.transpose(-2, -1) * shape[-1] ** -0.5).masked_fill(~mask, float("-inf"))
-        return scores.softmax(-1) @ value
+        mixed: Tensor = scores.softmax(-1) @ value
+        return mixed
 
     def fused(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         return F.scaled_dot_product_attention(query, key, value, mask)
@@ -109,7 +110,7 @@ def chunked_loss() -> tuple[Work, Work]:
         return token_loss(F.linear(hidden, table), labels, label_smoothing=0.1, pad_id=0).sum
 
     def pieces(hidden: Tensor, table: Tensor) -> Tensor:
-        rows = zip(hidden.split(512), labels.split(512), strict=True)
+        rows = zip(torch.split(hidden, 512), torch.split(labels, 512), strict=True)
         checkpoint = torch.utils.checkpoint.checkpoint
         return torch.stack([checkpoint(part, h, one, table, use_reentrant=False) for h, one in rows]).sum()
 
