@@ -69,7 +69,8 @@ A run stores its settings, with every `auto` replaced by what was chosen. Resumi
 | announced | It is taken, and the old and the new value are said: training goes on differently from there. |
 | refused | The run cannot go on with it; start another run, or `translator train --restart`. |
 
-The pairs themselves have a fingerprint: files may move (announced), but other content is refused.
+The pairs themselves have a fingerprint: files may move (announced), but other content is refused unless
+`--accept-new-corpus` is given: the run then goes on with the next epoch.
 """
 
 ENDING = """\

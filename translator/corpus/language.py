@@ -51,6 +51,7 @@ def _identifier() -> Any:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
     except ImportError:
         raise CorpusError(
-            "corpus.filters.min_language needs py3langid: pip install 'translator[langid]', or set it to null"
+            'corpus.filters.min_language needs py3langid, of the extra langid: .venv/bin/pip install -e ".[langid]"; '
+            "or set it to null"
         ) from None
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

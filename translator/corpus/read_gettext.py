@@ -28,7 +28,7 @@ def _parse(file: File, function: str) -> Any:
     try:
         import polib
     except ImportError:
-        raise CorpusError('PO and MO need polib, which is not installed: pip install "translator[formats]"') from None
+        raise CorpusError('PO and MO need polib, of the extra formats: .venv/bin/pip install -e ".[formats]"') from None
     try:
         with whole(file) as path:
             return getattr(polib, function)(str(path))

@@ -24,7 +24,7 @@ def read_sheet(file: File, options: ReadOptions) -> Iterator[Row]:
         import python_calamine
     except ImportError:
         raise CorpusError(
-            'spreadsheets need python-calamine, which is not installed: pip install "translator[formats]"'
+            'spreadsheets need python-calamine, of the extra formats: .venv/bin/pip install -e ".[formats]"'
         ) from None
     try:
         with whole(file) as path:

@@ -77,7 +77,7 @@ def _etree() -> Any:
         from lxml import etree
     except ImportError:
         raise CorpusError(
-            'TMX and XLIFF need lxml, which is not installed: pip install "translator[formats]"'
+            'TMX and XLIFF need lxml, of the extra formats: .venv/bin/pip install -e ".[formats]"'
         ) from None
     return etree
 
