@@ -78,12 +78,6 @@ class Batch:
         """Rows x (longest source or target): what the budget bounds."""
         return self.src_BS.shape[0] * max(self.src_BS.shape[1], self.labels_BT.shape[1])
 
-    @property
-    def padding_share(self) -> float:
-        """Share of the cells of both sides that are padding, 0 to 1."""
-        num_cells = self.src_BS.numel() + self.labels_BT.numel()
-        return 1 - (self.num_src_tokens + self.num_tgt_tokens) / num_cells
-
 
 class BatchPlan:
     """The batches of an epoch, each an array of pair numbers; holds two flat arrays, however many pairs."""

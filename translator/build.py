@@ -36,7 +36,7 @@ from translator.initial import Initial, inherit, load_initial
 from translator.log import RunLog
 from translator.model import Transformer
 from translator.optim import FlatParameters, Optimizer, WeightAverage, learning_rate
-from translator.resuming import already_done, as_stored, compare, keep_choices, other_versions, stream_position
+from translator.resuming import already_done, as_stored, compare, keep_choices, other_versions, plan, stream_position
 from translator.run_data import RunData, prepare_data
 from translator.trainer import Trainer
 from translator.training_state import Outcome, Settings
@@ -106,17 +106,20 @@ def _run(
     log.line(device.describe())
     for line in [*([] if loaded is None else compare(stored, config)), *(f"Warning: {text}" for text in warnings)]:
         log.line(line)
-    with as_stored(loaded):
-        data = prepare_data(config, folders, log, loaded, initial, accept_new_corpus=accept_new_corpus)
-        config = with_batch_tokens(config, device, data, log)
-        position = {}
-        if loaded is not None:
-            position = stream_position(stored, config, loaded.state["stream"], new_corpus=bool(data.changed))
-        stop_after = config.train.stop_after
-        stop_at = None if stop_after is None else started + seconds_of(stop_after)
-        trainer = make_trainer(config, folders, device, data, log, position, initial, stop_at=stop_at)
-        if loaded is not None:
+    data = prepare_data(config, folders, log, loaded, initial, accept_new_corpus=accept_new_corpus)
+    config = with_batch_tokens(config, device, data, log)
+    position = {}
+    if loaded is not None:
+        with as_stored(loaded):
+            position = stream_position(loaded.state, config, new_corpus=bool(data.changed))
+    stop_after = config.train.stop_after
+    stop_at = None if stop_after is None else started + seconds_of(stop_after)
+    trainer = make_trainer(config, folders, device, data, log, position, initial, stop_at=stop_at)
+    if loaded is not None:
+        with as_stored(loaded):
             trainer.load(loaded)
+            if position != loaded.state["stream"]:
+                trainer.health.forget()
     if loaded is not None and (done := already_done(config, trainer.state)):
         print(done, file=sys.stderr)
         return 0
@@ -143,6 +146,11 @@ def with_batch_tokens(config: Config, device: Device, data: RunData, log: RunLog
         return config
     kind, free, lengths = device.torch_device.type, free_memory(device.torch_device), data.train.lengths(0)
     tokens, reason = budget.choose_tokens(data.sizes(config, device), kind, *lengths, free=free)
+    corpus = config.corpus
+    longest = max(corpus.filters_of(place).max_tokens for place in corpus.train)
+    longest += 1 + (len(corpus.choices.languages) > 1) + bool(corpus.choices.known_tags)  # the end, tokens before it
+    if tokens < longest:
+        tokens, reason = longest, "one pair of corpus.filters.max_tokens must fit"
     log.line(f"Batches of {tokens:,} tokens: {reason}.")
     return resolve(config, **{"batch.tokens": tokens})
 
@@ -151,6 +159,8 @@ def _take_new_corpus(trainer: Trainer, changed: Mapping[str, str]) -> None:
     """Store at once that the run goes on with another corpus, so that it can be resumed without saying so again."""
     if changed.keys() - {"train"}:  # scores of other sets cannot be compared: the best is searched for anew
         trainer.state.best, trainer.state.validations_without_gain = None, 0
+    if "train" in changed:
+        trainer.state.left_out.clear()  # numbers of other pairs
     trainer.save()
 
 
@@ -255,7 +265,7 @@ def make_trainer(
             config,
             step=step,
             metrics=metrics,
-            num_pairs=data.train.num_pairs,
+            num_pairs=data.num_pairs,
             num_parameters=num_parameters,
             vocab_sizes=(data.src_tokenizer.vocab_size, data.tgt_tokenizer.vocab_size),
             origin=data.origin,
@@ -270,12 +280,13 @@ def make_trainer(
         parameters,
         optimizer,
         average,
-        replace(_settings(config, stream, device), stop_at=stop_at),
+        replace(_settings(config, stream, device), stop_at=stop_at, pad_id=tokenizer.pad_id),
         log,
         folders.checkpoints,
         validate=validator,
         publish=publish,
         identity={
+            "plan": plan(config),
             "corpus": data.fingerprint,
             "contents": data.contents,
             "tokenizers": [data.src_tokenizer.fingerprint, data.tgt_tokenizer.fingerprint],

@@ -12,6 +12,7 @@ from pathlib import Path
 import torch
 
 from translator.errors import ConfigError
+from translator.files import usable_cores
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -86,11 +87,6 @@ def cpu_has_bfloat16() -> bool:
         return False
     flags = next((line for line in cpuinfo.read_text().splitlines() if line.startswith("flags")), "").split()
     return "avx512_bf16" in flags or "amx_bf16" in flags
-
-
-def usable_cores() -> int:
-    """Cores that this process may use (a container or taskset may allow fewer than the machine has)."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
 
 
 def apply(device: Device, *, deterministic: bool = False) -> None:

@@ -66,6 +66,10 @@ class Health:
             result = torch.tensor([skipped, math.nan if loss is None else loss], device=device)
             self._unread.append(Noted(step, epoch, batch, rate, most_cells, num_left_out, result))
 
+    def forget(self) -> None:
+        """Let go of what is unread: batches are made otherwise from here on, and its places mean others."""
+        self._unread = []
+
     def read(self, state: State, *, at_end: bool = False) -> None:
         """Read the results of the last steps; raises TranslatorError after too many bad ones in a row."""
         noted, self._unread = self._unread, []

@@ -40,18 +40,21 @@ def compare(stored: Config, config: Config) -> list[str]:
     return [f"Changed: {c.key} was {c.old}, is {c.new} from here on." for c in changes if c.kind == "announced"]
 
 
-def stream_position(
-    stored: Config, config: Config, saved: Mapping[str, int], *, new_corpus: bool = False
-) -> dict[str, int]:
-    """Where the batches go on: after the last one, or with the next epoch when they are made otherwise now."""
-    if new_corpus or _plan(stored) != _plan(config):
+def plan(config: Config) -> list[object]:
+    """All settings that decide which pairs make an epoch and how they are cut into batches; every checkpoint has it."""
+    return [config.batch.tokens, config.corpus.mix.temperature, [corpus.weight for corpus in config.corpus.train]]
+
+
+def stream_position(state: Mapping[str, Any], config: Config, *, new_corpus: bool = False) -> dict[str, int]:
+    """Where the batches go on: after the last one of the checkpoint with this `state`, or with the next epoch when
+    they are made otherwise now.
+
+    The checkpoint's own plan decides, not the stored configuration, which is written before the next checkpoint.
+    """
+    saved = {key: int(state["stream"][key]) for key in ("epoch", "batch")}
+    if new_corpus or state["plan"] != plan(config):
         return {"epoch": saved["epoch"] + 1, "batch": 0}
-    return dict(saved)
-
-
-def _plan(config: Config) -> tuple[object, ...]:
-    """All settings that decide which pairs make an epoch and how they are cut into batches."""
-    return config.batch.tokens, config.corpus.mix.temperature, [corpus.weight for corpus in config.corpus.train]
+    return saved
 
 
 def already_done(config: Config, state: State) -> str | None:

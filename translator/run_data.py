@@ -17,7 +17,7 @@ from translator.log import RunLog
 from translator.memory import Sizes
 from translator.mixing import mix
 from translator.prefix import control_tokens, require
-from translator.resuming import check_identity
+from translator.resuming import as_stored, check_identity
 from translator.tokenizer import Tokenizer, train_tokenizers
 from translator.training_set import describe, encode_held_out, encode_parts, longest_source, tokenizer_texts
 from translator.validation import ValidationSet
@@ -33,6 +33,7 @@ class RunData:
     src_tokenizer: Tokenizer
     tgt_tokenizer: Tokenizer
     train: EncodedPairs
+    num_pairs: int  # different ones; an epoch may take some of them, or some twice
     longest_source: int
     valid: dict[str, ValidationSet]
     fingerprint: str
@@ -75,7 +76,10 @@ def prepare_data(
     if loaded is not None:
         src_tokenizer, tgt_tokenizer = load_tokenizers(folders.weights)
         tokenizers = src_tokenizer, tgt_tokenizer
-        changed = check_identity(loaded, corpus.fingerprint, contents, tokenizers, accept_new_corpus=accept_new_corpus)
+        with as_stored(loaded):
+            changed = check_identity(
+                loaded, corpus.fingerprint, contents, tokenizers, accept_new_corpus=accept_new_corpus
+            )
     elif initial is not None:
         src_tokenizer, tgt_tokenizer = initial.src_tokenizer, initial.tgt_tokenizer
     else:
@@ -88,13 +92,14 @@ def prepare_data(
     sampling = {"dropout": config.tokenizer.dropout, "dropout_samples": config.tokenizer.dropout_samples}
     parts = encode_parts(config, corpus, src_tokenizer, tgt_tokenizer, **sampling, **common)
     train_set = mix(list(parts.values()), seed=config.seed)
+    num_pairs = sum({part.first_row: part.encoded.num_pairs for part in parts.values()}.values())
     valid_sets = encode_held_out(config, corpus, src_tokenizer, tgt_tokenizer, **common)
     if loaded is None:
         _describe_data(corpus, src_tokenizer, tgt_tokenizer, config, log)
         for line in describe(parts):
             log.line(line)
     log.line(
-        f"Corpus ready in {time.monotonic() - started:.1f} s: {train_set.num_pairs:,} training pairs. "
+        f"Corpus ready in {time.monotonic() - started:.1f} s: {num_pairs:,} training pairs. "
         f"Tables and token ids are kept in {cache_folder()}; delete that folder to clear them."
     )
     report: dict[str, Any] = corpus.report.to_json()
@@ -107,6 +112,7 @@ def prepare_data(
         src_tokenizer=src_tokenizer,
         tgt_tokenizer=tgt_tokenizer,
         train=train_set,
+        num_pairs=num_pairs,
         longest_source=longest_source(parts),
         valid=valid_sets,
         fingerprint=corpus.fingerprint,

@@ -74,6 +74,7 @@ def survey(config: Config, *, home: Path = Path(), sample: int | None = None, ti
         data = RunData(
             *tokenizers,
             train=encoded,
+            num_pairs=encoded.num_pairs,
             longest_source=longest_source(parts),
             valid={},
             fingerprint=corpus.fingerprint,
@@ -154,6 +155,7 @@ def _time_training(config: Config, data: RunData) -> dict[str, Any]:
         place = stream.state()
         batches = [next(stream) for _ in range(config.batch.accumulate)]
         started = time.monotonic()
+        trainer.state.step += 1
         trainer.train_step(batches, place)
         if device.torch_device.type == "cuda":
             torch.cuda.synchronize()

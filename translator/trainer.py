@@ -354,6 +354,7 @@ class Trainer:
             **{k: v for k, v in vars(state).items() if k != "step"},
             "minutes": self.settings.minutes,
             "stop_on": self.settings.stop_on,
+            "is_scaled": self.settings.loss_scale != 1.0,
             "stream": self.stream.state(),
             "sums": {**vars(self.sums), "values": self.sums.values.tolist()},
             "metrics": dict(self._metrics),
@@ -388,7 +389,7 @@ class Trainer:
         if self.settings.validate_every is not None:
             self.state.validate_every = self.settings.validate_every
         self._fix_warmup()
-        if self.settings.loss_scale != 1.0 and self.state.loss_scale == 1.0:  # the precision is float16 from here on
+        if self.settings.loss_scale != 1.0 and not saved.get("is_scaled", False):  # it is float16 from here on
             self.state.loss_scale = self.settings.loss_scale
         if saved["stop_on"] != self.settings.stop_on:
             self.state.best, self.state.validations_without_gain = None, 0
@@ -398,6 +399,8 @@ class Trainer:
         self.sums = Sums(values, **sums)
         self.health.restore(self.state, self.device)
         self._metrics = saved["metrics"]
+        if self.state.best is not None and int(self.state.best["step"]) == loaded.step:
+            self._metrics_step = loaded.step
         self.watch = Stopwatch(self.state.seconds)
 
     def _save_run_state(self, name: str) -> None:

@@ -88,7 +88,7 @@ class State:
     last_validation_seconds: float = 0.0  # of the newest one after step 0, where a model writes up to the length cap
     validation_due: bool = False  # it fell on a step that a signal ended
     unread: list[list[Any]] = field(default_factory=list)  # of `health.Noted`: steps whose result nobody has read yet
-    loss_mean: float = 0.0  # of the last steps, for `health.Spikes`
+    loss_mean: float = 0.0  # of the last steps, for `health`
     loss_variance: float = 0.0
     losses_seen: int = 0
     in_spike: bool = False

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import torch
 
-from translator.device import DTYPES, Device, cpu_has_bfloat16, usable_cores
+from translator.device import DTYPES, Device, cpu_has_bfloat16
+from translator.files import usable_cores
 
 BUSY = 0.5  # load average above which figures are not to be trusted
 LARGE = {"cpu": 2048, "mps": 4096, "cuda": 8192}  # rows, inner, columns of the square product that stands for the peak

@@ -1,5 +1,6 @@
 """Memory and bad steps in whole commands: `auto`, refusals, a bad step that is replayed without its corpus."""
 
+import json
 import math
 import re
 from pathlib import Path
@@ -28,6 +29,27 @@ def test_auto_is_resolved_once_and_kept(tmp_path: Path, monkeypatch: pytest.Monk
         assert output.status == 0, output.err
         assert "suits" not in output.err
         assert load_config(stored).batch.tokens == 1024
+
+
+def test_auto_has_room_for_the_longest_pair_that_the_filters_allow(tmp_path: Path) -> None:
+    output = train(write_corpus(tmp_path, AUTO), "train.steps=1", "corpus.filters.max_tokens=2000")
+    assert "Batches of 2,001 tokens: one pair of corpus.filters.max_tokens must fit." in output.err
+
+
+def test_batches_that_are_cut_otherwise_begin_the_next_epoch_whatever_happens_before_the_next_checkpoint(
+    tmp_path: Path,
+) -> None:
+    """The stored configuration names the new size at once; the checkpoint's own plan says how it was made."""
+    folder = write_corpus(tmp_path)
+    train(folder, "train.steps=2")
+    checkpoint = folder / "weights" / "small" / "checkpoints" / "step-00000002" / "state.json"
+    assert json.loads(checkpoint.read_text(encoding="utf-8"))["stream"] == {"epoch": 0, "batch": 2}
+    stored = folder / "weights" / "small" / "config.yaml"
+    text = stored.read_text(encoding="utf-8").split("\n", 1)[1]
+    stored.write_text(text.replace("  tokens: 128\n", "  tokens: 200\n"), encoding="utf-8")  # killed right after that
+    assert command(folder, "resume", "small", "train.steps=3").status == 0
+    newest = checkpoint.parents[1] / "step-00000003" / "state.json"
+    assert json.loads(newest.read_text(encoding="utf-8"))["stream"] == {"epoch": 1, "batch": 1}
 
 
 def test_a_run_that_cannot_fit_is_refused_before_it_takes_memory(

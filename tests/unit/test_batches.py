@@ -158,7 +158,6 @@ def test_collate_adds_special_tokens_and_pads() -> None:
     assert batch.tgt_in_BT.tolist() == [[BOS, 7, PAD, PAD], [BOS, 9, 10, 11]]
     assert batch.labels_BT.tolist() == [[7, EOS, PAD, PAD], [9, 10, 11, EOS]]
     assert (batch.num_src_tokens, batch.num_tgt_tokens) == (5, 6)
-    assert batch.padding_share == pytest.approx(3 / 14)
     assert batch.index_B.tolist() == [4, 2]
     assert {t.dtype for t in (batch.src_BS, batch.tgt_in_BT, batch.labels_BT)} == {torch.int64}
     moved = batch.to("meta")

@@ -43,6 +43,19 @@ def test_each_corpus_has_its_languages_and_directions(write_config: WriteConfig)
     assert corpus.choices == Choices({"it": (None,), "en": (None,), "de": ("web",)})
 
 
+@pytest.mark.parametrize(
+    "train",
+    [
+        "[{path: a.tsv}, {path: b.tsv, source_language: it, target_language: en, directions: [en>it]}]",
+        "[{path: a.tsv, directions: [it>en]}]",
+    ],
+)
+def test_a_split_needs_files_whose_source_side_is_what_the_model_reads(write_config: WriteConfig, train: str) -> None:
+    text = f"corpus:\n  source_language: en\n  target_language: it\n  train: {train}\n  split: {{valid: 5}}\n"
+    with pytest.raises(ConfigError, match="cannot take sets from corpora of several directions or tags"):
+        load(write_config, text=text)
+
+
 def test_filters_of_a_corpus_go_before_the_common_ones(write_config: WriteConfig) -> None:
     corpus = load(write_config).corpus
     assert corpus.filters_of(corpus.train[0]) is corpus.filters

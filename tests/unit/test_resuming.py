@@ -9,7 +9,7 @@ import pytest
 
 from translator.config import Config, load_config
 from translator.errors import CheckpointError
-from translator.resuming import already_done, compare, keep_choices, stream_position
+from translator.resuming import already_done, compare, keep_choices, plan, stream_position
 from translator.training_state import State
 
 Make = Callable[..., Config]
@@ -49,8 +49,10 @@ def test_changes_are_said_or_refused(make: Make) -> None:
 
 def test_batches_that_are_cut_otherwise_begin_with_the_next_epoch(make: Make) -> None:
     place = {"epoch": 2, "batch": 7}
-    assert stream_position(make(), make("optim.learning_rate=0.5"), place) == place
-    assert stream_position(make(), make("batch.tokens=999"), place) == {"epoch": 3, "batch": 0}
+    saved = {"stream": place, "plan": plan(make())}
+    assert stream_position(saved, make("optim.learning_rate=0.5")) == place
+    assert stream_position(saved, make("batch.tokens=999")) == {"epoch": 3, "batch": 0}
+    assert stream_position(saved, make(), new_corpus=True) == {"epoch": 3, "batch": 0}
 
 
 @pytest.mark.parametrize(

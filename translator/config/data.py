@@ -268,8 +268,8 @@ class CorpusConfig(Section):
                 found.append(((f"train.{number}.directions",), f"{said}; allowed: {sides}, {sides.reverse}"))
         if self.mix.temperature != 1 and any(corpus.weight != 1 for corpus in self.train):
             found.append((("mix.temperature", "train"), "stands beside weights of corpus.train; give one of the two"))
-        kinds = {(way, corpus.tag) for corpus in self.train for way in self.directions(corpus)}
-        if self.split is not None and len(kinds) > 1:
+        kinds = {(self.languages(corpus), way, corpus.tag) for corpus in self.train for way in self.directions(corpus)}
+        if self.split is not None and (len(kinds) > 1 or any(sides != way for sides, way, _ in kinds)):
             said = "cannot take sets from corpora of several directions or tags; give corpus.valid a set for each"
             found.append((("split",), said))
         for kind, sets in (("valid", self.valid), ("test", self.test)):

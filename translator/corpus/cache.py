@@ -4,7 +4,6 @@ What takes long is made in parts, each a folder that is complete or absent too; 
 """
 
 import json
-import os
 import shutil
 import tempfile
 import time
@@ -103,11 +102,6 @@ def _abandoned(parent: Path, key: str) -> Iterator[Path]:
         with suppress(OSError):  # gone
             if folder.name != key and folder.stat().st_mtime < time.time() - ABANDONED_SECONDS:
                 yield folder
-
-
-def usable_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
 
 
 def checksum(path: Path) -> str:

@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from translator.corpus import characters
-from translator.corpus.cache import cache_key, cached, parts_folder, usable_cores
+from translator.corpus.cache import cache_key, cached, parts_folder
 from translator.corpus.language import check_languages
 from translator.corpus.pairs import BATCH_ROWS, NUM_EXAMPLES, ROW, Pairs
 from translator.corpus.progress import Progress
 from translator.corpus.rules import TextFilters, text_rules
 from translator.corpus.sides import Mask, Sides
-from translator.files import write_atomic
+from translator.files import usable_cores, write_atomic
 
 Rows = NDArray[np.void]
 Hashes = NDArray[np.uint64]

@@ -20,12 +20,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from translator.corpus.cache import cache_key, cached, parts_folder, usable_cores
+from translator.corpus.cache import cache_key, cached, parts_folder
 from translator.corpus.pairs import BATCH_ROWS, NUM_EXAMPLES, ROW, SCHEMA, Pairs, open_rows, open_table, save_rows
 from translator.corpus.progress import Progress
 from translator.corpus.read_tables import Row, Unusable
 from translator.errors import CorpusError
-from translator.files import new_folder
+from translator.files import new_folder, usable_cores
 
 CHUNK_ROWS = 50_000
 """Rows that one process reads at once, and that are not read again after a kill."""
