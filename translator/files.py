@@ -95,8 +95,8 @@ def _about(error: OSError, path: Path) -> OSError:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove temporary files that a killed process left in `folder`; only for a process that alone writes there."""
-    for leftover in [*folder.glob(".*.tmp"), *folder.glob(".tmp*")]:  # the latter by safetensors
+    """Remove temporary files that a killed process left under `folder`; only for a process that alone writes there."""
+    for leftover in [*folder.rglob(".*.tmp"), *folder.rglob(".tmp*")]:  # the latter by safetensors
         leftover.unlink(missing_ok=True)
 
 

@@ -41,7 +41,7 @@ def killed_at_random(
     has been killed `most` times. Returns the number of kills."""
     prepare(folder, **settings)
     for number in range(most):
-        if rng.random() < 0.5:
+        if number == 0 or rng.random() < 0.5:  # the first one is sure to come before the end
             ended = jobs.run(folder, TRAIN, fault={"kill_at": rng.randint(1, num_changes // 3)})
         else:
             ended = jobs.run(folder, TRAIN, kill_after=rng.uniform(0.1, 1.5))

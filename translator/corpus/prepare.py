@@ -130,8 +130,7 @@ def prepare(settings: CorpusSettings, *, most_rows: int | None = None) -> Corpus
     _compare(_both_ways(train, shares), held_out, _drops_overlap(shares), report)
     train, sizes = _filter(train, shares, list(held_out.values()), report)
     sets = {"train": train, **held_out}
-    boundaries = [str(sizes)] if len(sizes) > 1 else []  # a pair that moves to another corpus is drawn otherwise
-    contents = "\n".join([*(pairs.fingerprint for pairs in (train, *valid.values())), *boundaries])
+    contents = "\n".join(pairs.fingerprint for pairs in (train, *valid.values()))
     return Corpus(
         train=train.dataset,
         sizes=sizes,
