@@ -32,6 +32,7 @@ from translator.tokenizer_form import (
     BYTE_TOKENS,
     MARKER,
     SPECIAL_TOKENS,
+    UNK_ID,
     assemble,
     check_form,
     kind_of,
@@ -148,7 +149,7 @@ class Tokenizer:
         cutter = pre_tokenizer(split_digits=split_digits)
         num_rare = None
         if kind == "word":
-            model: Any = _train_words(_normalised(lines, normal), cutter, room, min_frequency, fixed)
+            model: Any = _learn(kind, _normalised(lines, normal), cutter, room, min_frequency, fixed)
         else:
             counts = _count_characters(_normalised(lines, normal))
             if kind == "character":
@@ -161,8 +162,7 @@ class Tokenizer:
                 num_rare = len(rare)
                 # A blank in place of a rare character keeps pieces from growing across it.
                 text = (line.translate(rare) for line in _normalised(lines, normal))
-                train = _train_bpe if kind == "bpe" else _train_unigram
-                model = train(text, cutter, room, min_frequency, fixed)
+                model = _learn(kind, text, cutter, room, min_frequency, fixed)
         inner = assemble(kind, model, lowercase=lowercase, split_digits=split_digits)
         return Tokenizer(inner, asked_vocab_size=vocab_size, num_rare_characters=num_rare)
 
@@ -325,36 +325,32 @@ def _train_raw(
     return description
 
 
-def _train_bpe(
+def _learn(
+    kind: str,
     lines: Iterable[str],
     pre_tokenizer: pre_tokenizers.PreTokenizer,
     room: int,
     min_frequency: int,
     fixed: Sequence[str],
 ) -> Any:
-    trainer = trainers.BpeTrainer(vocab_size=room, min_frequency=min_frequency, show_progress=False)
-    raw = _train_raw(models.BPE(), trainer, lines, pre_tokenizer)
-    learned = sorted(raw["vocab"], key=raw["vocab"].__getitem__)
-    merges = [(left, right) for left, right in raw["merges"]]
-    return make_model("bpe", [*fixed, *learned], merges)
-
-
-def _train_unigram(
-    lines: Iterable[str],
-    pre_tokenizer: pre_tokenizers.PreTokenizer,
-    room: int,
-    min_frequency: int,
-    fixed: Sequence[str],
-) -> Any:
-    unknown = SPECIAL_TOKENS[3]
-    trainer = trainers.UnigramTrainer(
-        vocab_size=room + 1, show_progress=False, special_tokens=[unknown], unk_token=unknown
+    """A model of words or subwords: the `fixed` entries, then at most `room` that normalised lines teach."""
+    if kind == "unigram":
+        unknown = SPECIAL_TOKENS[UNK_ID]
+        trainer: Any = trainers.UnigramTrainer(
+            vocab_size=room + 1, show_progress=False, special_tokens=[unknown], unk_token=unknown
+        )
+        raw = _train_raw(models.Unigram(), trainer, lines, pre_tokenizer)
+        pieces = _settle([(piece, score) for piece, score in raw["vocab"] if piece != unknown])
+        # Special, control and byte tokens hold brackets, which are cut from what is between them: no text matches.
+        lowest = min((score for _, score in pieces), default=0.0) - 10
+        return make_model(kind, [*((token, lowest) for token in fixed), *pieces])
+    model, make_trainer = (
+        (models.WordLevel(), trainers.WordLevelTrainer) if kind == "word" else (models.BPE(), trainers.BpeTrainer)
     )
-    raw = _train_raw(models.Unigram(), trainer, lines, pre_tokenizer)
-    pieces = _settle([(piece, score) for piece, score in raw["vocab"] if piece != unknown])
-    # Special, control and byte tokens hold brackets, which are cut from what is between them: no text matches.
-    lowest = min((score for _, score in pieces), default=0.0) - 10
-    return make_model("unigram", [*((token, lowest) for token in fixed), *pieces])
+    trainer = make_trainer(vocab_size=room, min_frequency=min_frequency, show_progress=False)
+    raw = _train_raw(model, trainer, lines, pre_tokenizer)
+    learned = sorted(raw["vocab"], key=raw["vocab"].__getitem__)
+    return make_model(kind, [*fixed, *learned], [(left, right) for left, right in raw.get("merges", [])])
 
 
 def _settle(pieces: list[tuple[str, float]]) -> list[tuple[str, float]]:
@@ -373,19 +369,6 @@ def _settle(pieces: list[tuple[str, float]]) -> list[tuple[str, float]]:
     settled = {**dict(pieces), **dict(dealt)}
     rounded = [(piece, round(score, 4)) for piece, score in settled.items()]
     return sorted(rounded, key=lambda item: (-item[1], item[0]))
-
-
-def _train_words(
-    lines: Iterable[str],
-    pre_tokenizer: pre_tokenizers.PreTokenizer,
-    room: int,
-    min_frequency: int,
-    fixed: Sequence[str],
-) -> Any:
-    trainer = trainers.WordLevelTrainer(vocab_size=room, min_frequency=min_frequency, show_progress=False)
-    raw = _train_raw(models.WordLevel(), trainer, lines, pre_tokenizer)
-    words = sorted(raw["vocab"], key=raw["vocab"].__getitem__)
-    return make_model("word", [*fixed, *words])
 
 
 def _count_characters(lines: Iterable[str]) -> Counter[str]:

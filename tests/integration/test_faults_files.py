@@ -12,20 +12,13 @@ from pathlib import Path
 import pytest
 
 from tests.small_run import PAIRS, command, train, write_corpus
-from translator import validation
 from translator.checkpoint import list_checkpoints
 
-
-@pytest.fixture(scope="module", autouse=True)
-def _no_pictures() -> Iterator[None]:
-    """Drawing takes longer than training here."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(validation, "MAX_PICTURE_TOKENS", 0)
-        yield
+pytestmark = pytest.mark.usefixtures("no_pictures")
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(tmp_path_factory: pytest.TempPathFactory, no_pictures: None) -> Path:
     """A folder with a corpus and the run small, with checkpoints of steps 4, 8 and 10."""
     folder = write_corpus(tmp_path_factory.mktemp("trained"))
     train(folder, "train.steps=10", "train.save_every=4", "train.validate_every=100")

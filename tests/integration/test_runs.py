@@ -3,7 +3,7 @@
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +13,14 @@ from safetensors import safe_open
 from safetensors.torch import load_file
 
 from tests.small_run import PAIRS, command, curve, records, snapshot, state, train, write_corpus
-from translator import build, checkpoint, validation
+from translator import build, checkpoint
 from translator.optim import learning_rate
 
-
-@pytest.fixture(scope="module", autouse=True)
-def _no_pictures() -> Iterator[None]:
-    """Drawing takes longer than training here; test_run_results looks at the pictures."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(validation, "MAX_PICTURE_TOKENS", 0)
-        yield
+pytestmark = pytest.mark.usefixtures("no_pictures")
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(tmp_path_factory: pytest.TempPathFactory, no_pictures: None) -> Path:
     """A folder with a corpus and the run small, trained for 40 steps; tests that change it work on a copy."""
     folder = write_corpus(tmp_path_factory.mktemp("trained"))
     train(folder, "train.steps=40")

@@ -159,7 +159,6 @@ def test_an_unknown_script_is_told() -> None:
 
 
 def test_a_language_that_cannot_be_told_is_refused(pairs: Make) -> None:
-    pytest.importorskip("py3langid")
     with pytest.raises(CorpusError, match="does not know qqq; it knows ace af"):
         filters.apply_filters(pairs(("a", "b")), [filters.Share(1, Filters(min_language=0.1), ("en", "qqq"))], [])
 

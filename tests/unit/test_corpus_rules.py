@@ -92,7 +92,6 @@ def test_a_slice_of_a_table_is_read_where_it_begins() -> None:
 
 
 def test_wrong_language() -> None:
-    pytest.importorskip("py3langid")
     right = ("The book lies on the table in the room.", "Il libro è sul tavolo nella stanza.")
     wrong = ("The book lies on the table in the room.", "Das Buch liegt auf dem Tisch im Zimmer.")
     assert dropped(right, ("en", "it"), min_language=0.05) is None
