@@ -13,7 +13,6 @@ Make the files with `python -m scripts.make_large_corpus 1000000 large --noise 0
 
 import argparse
 import json
-import multiprocessing
 import os
 import re
 import statistics
@@ -25,6 +24,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from translator.processes import usable_cores
 from translator.tokenizer import Tokenizer
 
 LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
@@ -130,13 +130,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path)
     parser.add_argument("target", type=Path)
-    parser.add_argument("--cores", type=int, default=multiprocessing.cpu_count())
+    parser.add_argument("--cores", type=int, default=usable_cores())
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--opusfilter", metavar="COMMAND", help="its command, from an environment of its own")
     parser.add_argument("--one", choices=["ours", "datasets"], help=argparse.SUPPRESS)
     parser.add_argument("--tokenizer", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: args.cores])  # for all that it starts, too
         work = ours if args.one == "ours" else with_datasets
         tokenizer = Tokenizer.load(args.tokenizer)
         print(json.dumps(_timed(lambda: work(args.source, args.target, tokenizer, args.cores))))

@@ -9,10 +9,8 @@ The cache (`files.cache_folder`) may be deleted at any time.
 
 import hashlib
 import json
-import multiprocessing
 import os
 import tempfile
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +24,7 @@ from translator.corpus.cache import cached, parts_folder
 from translator.corpus.progress import Progress
 from translator.errors import CorpusError
 from translator.files import new_folder
+from translator.processes import pool, usable_cores
 from translator.subword_sampling import SubwordSampler, flatten
 from translator.tokenizer import Tokenizer
 
@@ -140,7 +139,7 @@ def encode_corpus(
 
     def build(folder: Path) -> dict[str, Any]:
         plain = _Plain(tokenizers, samplers, max_tokens=max_tokens, max_ratio=max_ratio)
-        workers = num_workers or os.cpu_count() or 1
+        workers = num_workers or usable_cores()
         if in_parts:
             _write_in_parts(plain, dataset, folder, fingerprint, workers)
         else:
@@ -251,10 +250,9 @@ def _write_in_parts(plain: _Plain, dataset: "Dataset", folder: Path, fingerprint
     starts = range(0, len(dataset), _PART_PAIRS)
     tasks = [dataset.select(range(start, min(start + _PART_PAIRS, len(dataset)))) for start in starts]
     with parts_folder(f"{fingerprint}-{_PART_PAIRS}") as parts, Progress("Tokenising", len(dataset)) as progress:
-        # "spawn": a process that runs torch or the tokenizer's threads cannot be forked safely.
-        with ProcessPoolExecutor(num_workers, multiprocessing.get_context("spawn"), _use_one_thread) as pool:
+        with pool(num_workers, _use_one_thread) as executor:
             where = [parts / str(number) for number in range(len(tasks))]
-            for task, _ in zip(tasks, pool.map(_write_part, [plain] * len(tasks), tasks, where), strict=True):
+            for task, _ in zip(tasks, executor.map(_write_part, [plain] * len(tasks), tasks, where), strict=True):
                 progress.advance(len(task))
         with ExitStack() as stack:
             index = stack.enter_context((folder / "index").open("wb"))

@@ -17,5 +17,10 @@ class CorpusError(TranslatorError):
     """The sentence pairs cannot be read or used."""
 
 
+def missing_extra(what: str, library: str, extra: str) -> CorpusError:
+    """The error for an optional library that is not installed."""
+    return CorpusError(f'{what} need {library}, of the extra {extra}: .venv/bin/pip install -e ".[{extra}]"')
+
+
 class CheckpointError(TranslatorError):
     """Weights, a tokenizer or training state cannot be loaded or do not belong together."""

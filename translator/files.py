@@ -276,8 +276,3 @@ def cache_folder() -> Path:
         return Path(chosen).expanduser().absolute()
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base).expanduser() if base else Path.home() / ".cache") / "translator"
-
-
-def usable_cores() -> int:
-    """Cores that this process may use (a container or taskset may allow fewer than the machine has)."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)

@@ -97,7 +97,9 @@ def remove(source: Sentence, target: Sentence) -> tuple[str, str]:
 
 
 def apply(mode: str, source: Sentence, target: Sentence) -> tuple[str, str]:
-    """A pair as one of `MODES` wants it."""
+    """A pair as one of `MODES` wants it. Raises ValueError for another mode."""
+    if mode not in MODES:
+        raise ValueError(f"markup {mode!r} is none of {', '.join(MODES)}")
     if mode == "number":
         return mask_pair(source, target)
     if mode == "remove":

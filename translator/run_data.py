@@ -107,7 +107,7 @@ def prepare_data(
     def locate(pair: int) -> str:
         return corpus.locate("train", int(train_set.index[pair]))
 
-    origin = initial.origin if initial is not None else (loaded.state.get("init_from") if loaded is not None else None)
+    origin = initial.origin if initial is not None else (loaded.state["init_from"] if loaded is not None else None)
     return RunData(
         src_tokenizer=src_tokenizer,
         tgt_tokenizer=tgt_tokenizer,

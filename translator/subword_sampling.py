@@ -7,15 +7,14 @@ in as many as there are samples, and the work grows with the number of types, no
 """
 
 import hashlib
-import multiprocessing
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
 from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
 
+from translator.processes import pool
 from translator.tokenizer import Tokenizer
 from translator.tokenizer_form import BYTE_TOKENS
 
@@ -113,10 +112,8 @@ class SubwordSampler:
             num_segmentations += how_many
         shared = (self._merges, self._dropout, self._seed)
         if num_workers > 1 and num_segmentations >= _WORTH_PROCESSES:
-            # "spawn": a process that runs torch or the tokenizer's threads cannot be forked safely.
-            context = multiprocessing.get_context("spawn")
-            with ProcessPoolExecutor(num_workers, context, _share, shared) as pool:
-                results = list(pool.map(_sample_types, tasks))
+            with pool(num_workers, _share, shared) as executor:
+                results = list(executor.map(_sample_types, tasks))
         else:
             _share(*shared)
             results = [_sample_types(task) for task in tasks]

@@ -5,14 +5,12 @@ corpus -> figures of its text -> tokenizers and token ids -> a few real steps of
 """
 
 import itertools
-import os
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from translator import build
 from translator import corpus as corpora
@@ -20,13 +18,14 @@ from translator.batches import EncodedPairs
 from translator.config import Config, Filters, resolve
 from translator.corpus.figures import figures, histogram
 from translator.corpus.filters import would_drop
-from translator.device import apply, choose_device
+from translator.device import apply, choose_device, wait_for
 from translator.errors import TranslatorError
 from translator.files import Folders, cache_folder
 from translator.initial import inherit, load_initial
 from translator.log import RunLog
 from translator.mixing import mix
 from translator.prefix import control_tokens
+from translator.processes import usable_cores
 from translator.run_data import RunData
 from translator.tokenizer import Tokenizer, train_tokenizers
 from translator.tokenizer_form import BYTE_TOKENS
@@ -157,8 +156,7 @@ def _time_training(config: Config, data: RunData) -> dict[str, Any]:
         started = time.monotonic()
         trainer.state.step += 1
         trainer.train_step(batches, place)
-        if device.torch_device.type == "cuda":
-            torch.cuda.synchronize()
+        wait_for(device.torch_device)
         if step:  # the first one warms up
             seconds += time.monotonic() - started
             num_steps += 1
@@ -170,7 +168,7 @@ def _time_training(config: Config, data: RunData) -> dict[str, Any]:
     total = trainer.settings.total_steps
     return {
         "device": device.describe().removeprefix("Device: "),
-        "cores": os.cpu_count(),
+        "cores": usable_cores(),
         "seconds_per_step": per_step,
         "target_tokens_per_second": num_tokens / seconds,
         "measured_steps": num_steps,

@@ -82,8 +82,7 @@ def encode_held_out(
     settings = config.corpus
     sets = {}
     for name, table in corpus.valid.items():
-        place = (settings.valid or {}).get(name, settings.train[0])  # a split is of corpora of one kind
-        language, tag = settings.choices.choose(settings.languages(place).target, place.tag)
+        language, tag = settings.asked_of((settings.valid or {}).get(name))
         ids = encode_corpus(table, src_tokenizer, tgt_tokenizer, **options)
         sets[name] = ValidationSet(
             table,

@@ -7,12 +7,11 @@ import torch
 from torch import Tensor
 
 from scripts.benchmarks.corpus import draw_lengths
-from scripts.benchmarks.machine import wait_for
 from scripts.benchmarks.peers import BOS, EOS, PAD, marian
 from scripts.benchmarks.settings import Setting
 from translator.config import DecodeConfig
 from translator.decode import search_ids
-from translator.device import apply, choose_device
+from translator.device import apply, choose_device, wait_for
 from translator.model import Transformer
 from translator.tokenizer import Tokenizer
 

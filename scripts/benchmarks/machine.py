@@ -11,8 +11,8 @@ from pathlib import Path
 
 import torch
 
-from translator.device import DTYPES, Device, cpu_has_bfloat16
-from translator.files import usable_cores
+from translator.device import DTYPES, Device, cpu_has_bfloat16, wait_for
+from translator.processes import usable_cores
 
 BUSY = 0.5  # load average above which figures are not to be trusted
 LARGE = {"cpu": 2048, "mps": 4096, "cuda": 8192}  # rows, inner, columns of the square product that stands for the peak
@@ -50,14 +50,6 @@ def precisions(kind: str) -> list[str]:
     if kind == "cuda":
         return ["float32", "bfloat16" if torch.cuda.get_device_capability()[0] >= 8 else "float16"]
     return ["float32", "bfloat16"] if kind == "cpu" and cpu_has_bfloat16() else ["float32"]
-
-
-def wait_for(device: torch.device) -> None:
-    """Return when the device has done all that it was given."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    elif device.type == "mps":
-        torch.mps.synchronize()
 
 
 def most_memory(device: torch.device) -> float:

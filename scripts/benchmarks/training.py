@@ -16,14 +16,14 @@ from torch import Tensor, nn
 
 from scripts.benchmarks.corpus import load_data
 from scripts.benchmarks.flop import Work, padded_work, real_work
-from scripts.benchmarks.machine import memory_now, wait_for
+from scripts.benchmarks.machine import memory_now
 from scripts.benchmarks.peers import PEERS
 from scripts.benchmarks.settings import Setting
 from scripts.benchmarks.toolkits import TOOLKITS
 from translator.batches import Batch, BatchStream
 from translator.build import make_trainer
 from translator.config import resolve
-from translator.device import Device, apply, choose_device
+from translator.device import Device, apply, choose_device, wait_for
 from translator.files import Folders
 from translator.log import RunLog
 

@@ -84,6 +84,15 @@ def test_the_scores_are_those_of_evaluate_with_the_published_weights(trained: Pa
         assert result[metric] == pytest.approx(record[f"valid/{metric}"], abs=tolerance), metric
 
 
+def test_evaluate_treats_inline_codes_as_the_validation_did(tmp_path: Path) -> None:
+    folder = write_corpus(tmp_path)
+    write_pairs(folder, "valid", [(f"<b>{source}</b>", f"<b>{target}</b>") for source, target in VALID[:5]])
+    train(folder, "train.steps=4", "train.validate_every=4", "corpus.markup=remove")
+    _, record = best_validation(folder)
+    (result,) = json.loads(command(folder, "evaluate", "--model", "small", "--set", "valid", "--json").out).values()
+    assert result["loss"] == pytest.approx(record["valid/loss"], abs=1e-4)
+
+
 def test_every_line_is_translated_in_order_the_longest_too(trained: Path) -> None:
     step, _ = best_validation(trained)
     output = command(trained, "translate", "--model", "small", *(source for source, _ in VALID))

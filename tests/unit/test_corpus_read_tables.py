@@ -1,5 +1,6 @@
 """Rows of TSV, CSV and JSON lines: every character as it stands in the file, every column found or named."""
 
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from translator.corpus.read_tables import (
     read_csv,
     read_jsonl,
     read_tsv,
+    rows_of_cells,
 )
 from translator.errors import CorpusError
 
@@ -174,3 +176,9 @@ def test_json_that_cannot_be_used(rows: Rows, text: str, message: str) -> None:
 )
 def test_choose_columns(names: list[str], languages: tuple[str, str], expected: tuple[str, str] | None) -> None:
     assert choose_columns(names, languages) == expected
+
+
+def test_blank_rows_are_not_gathered() -> None:
+    """A small packed file can hold millions of line ends."""
+    rows = rows_of_cells(Path("blank.tsv"), ((number, [""]) for number in itertools.count(1)), TableOptions(EN_DE))
+    assert [row[0] for row in itertools.islice(rows, 3)] == [1, 2, 3]

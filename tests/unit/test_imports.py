@@ -11,13 +11,14 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "translator"
 
-BASE = {"errors", "files"}  # errors that users can mend; writing files safely
+BASE = {"errors", "files", "processes"}  # errors that users can mend; writing files safely; cores and processes
 # Modules that can be pasted into a notebook: they import nothing from the package.
 ALONE: set[str] = set()
 TABLE: dict[str, set[str]] = {
     "__init__": ALONE,
     "errors": ALONE,
     "files": {"errors"},
+    "processes": {"errors"},
     "dropout": ALONE,
     "kv_cache": ALONE,
     "model": {"dropout", "kv_cache"},
@@ -34,7 +35,7 @@ TABLE: dict[str, set[str]] = {
     "encode": BASE | {"corpus", "subword_sampling", "tokenizer"},
     "batches": BASE | {"encode"},
     "checkpoint": BASE,
-    "subword_sampling": {"tokenizer", "tokenizer_form"},
+    "subword_sampling": {"processes", "tokenizer", "tokenizer_form"},
     "lines": ALONE,
     "check": BASE | {"checkpoint", "config", "weights"},
     "weights": BASE | {"checkpoint", "config", "memory", "model", "tokenizer"},
@@ -60,7 +61,7 @@ TABLE: dict[str, set[str]] = {
     "health": BASE | {"bad_steps", "batches", "checkpoint", "log", "step", "training_state"},
     "interruption": ALONE,
     "trainer": BASE
-    | {"batches", "checkpoint", "health", "interruption", "log", "loss", "optim", "step", "training_state"},
+    | {"batches", "checkpoint", "device", "health", "interruption", "log", "loss", "optim", "step", "training_state"},
     "replay": BASE
     | {
         "bad_steps",

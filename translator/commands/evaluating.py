@@ -150,7 +150,6 @@ def _named_sets(config: Config, asked: Sequence[str]) -> dict[str, NamedSet]:
         raise TranslatorError(
             "The configuration of this model has neither test nor validation sets: give two files, SOURCE REFERENCE."
         )
-    held_out = settings.train[0]  # a split is of corpora of one kind
     chosen: dict[str, NamedSet] = {}
     for word in asked or (["test"] if groups["test"] else ["valid"]):
         names = [name for name in places if word in (name, *name.split("/", 1))]
@@ -158,17 +157,17 @@ def _named_sets(config: Config, asked: Sequence[str]) -> dict[str, NamedSet]:
             raise TranslatorError(f"There is no set named {word} in the configuration; it has {', '.join(places)}.")
         for name in names:
             if settings.split is not None:
-                asked_for = settings.choices.choose(settings.languages(held_out).target, held_out.tag)
-                chosen[name] = NamedSet(places[name], corpus.num_left_out(name), *asked_for)
+                chosen[name] = NamedSet(places[name], corpus.num_left_out(name), *settings.asked_of(None))
             else:  # read alone: the training files are not needed
                 result = corpora.read_pairs(
                     places[name],
                     source_language=settings.source_language,
                     target_language=settings.target_language,
                     key=f"corpus.{name.replace('/', '.')}",
+                    markup=settings.markup,
                 )
-                asked_for = settings.choices.choose(settings.languages(places[name]).target, places[name].tag)
-                chosen[name] = NamedSet(result.dataset, sum(result.skipped.values()), *asked_for)
+                left_out = sum(result.skipped.values())
+                chosen[name] = NamedSet(result.dataset, left_out, *settings.asked_of(places[name]))
     if not asked and not groups["test"]:
         print("The configuration has no test set; the validation sets are used.", file=sys.stderr)
     return chosen

@@ -228,6 +228,15 @@ class CorpusConfig(Section):
         """The directions that a training corpus is learned in."""
         return [Direction.parse(text) for text in corpus.directions or ()] or [self.languages(corpus)]
 
+    def asked_of(self, place: Files | None) -> tuple[str, str | None]:
+        """Target language and tag that a held-out set asks of the model; None: of a set that was split from train.
+
+        Raises:
+            ConfigError: the model has no such language or tag, or several and the place does not choose.
+        """
+        place = place or self.train[0]  # a split is of corpora of one kind
+        return self.choices.choose(self.languages(place).target, place.tag, who="a model of corpus.train")
+
     def filters_of(self, corpus: TrainingCorpus) -> Filters:
         """The filters of a training corpus: its own where it gives some, else the common ones."""
         return self.filters if corpus.filters is None else self.filters.model_copy(update=corpus.filters.own)
@@ -275,10 +284,9 @@ class CorpusConfig(Section):
         for kind, sets in (("valid", self.valid), ("test", self.test)):
             for name, place in (sets or {}).items():
                 try:
-                    self.choices.choose(self.languages(place).target, place.tag)
+                    self.asked_of(place)
                 except ConfigError as error:
-                    said = str(error).replace("This model", "a model of corpus.train", 1).removesuffix(".")
-                    found.append(((f"{kind}.{name}",), said))
+                    found.append(((f"{kind}.{name}",), str(error).removesuffix(".")))
         return found
 
 

@@ -63,8 +63,12 @@ class Choices:
             else f"{to} --tag {self.tags[language][0]}"
         )
 
-    def choose(self, language: str | None = None, tag: str | None = None) -> tuple[str, str | None]:
+    def choose(
+        self, language: str | None = None, tag: str | None = None, *, who: str = "This model"
+    ) -> tuple[str, str | None]:
         """Target language and tag for what a user gave; what only one answer is possible to need not be given.
+
+        `who` begins the sentence of an error.
 
         Raises:
             ConfigError: a choice is unknown, or there are several and none was made; the sentence lists them.
@@ -72,18 +76,18 @@ class Choices:
         languages = ", ".join(self.tags)
         if language is None:
             if len(self.tags) > 1:
-                raise ConfigError(f"This model translates into {languages}: choose one (--to, target_language).")
+                raise ConfigError(f"{who} translates into {languages}: choose one (--to, target_language).")
             language = next(iter(self.tags))
         if language not in self.tags:
-            raise ConfigError(f"This model does not translate into {language}, only into {languages}.")
+            raise ConfigError(f"{who} does not translate into {language}, only into {languages}.")
         if tag is not None:
             if tag not in self.known_tags:
                 known = f"only {', '.join(self.known_tags)}" if self.known_tags else "none"
-                raise ConfigError(f"This model knows no domain tag {tag}, {known}.")
+                raise ConfigError(f"{who} knows no domain tag {tag}, {known}.")
             return language, tag
         if None in self.tags[language]:
             return language, None
         if len(self.tags[language]) > 1:
             known = ", ".join(str(one) for one in self.tags[language])
-            raise ConfigError(f"This model writes {language} in the domains {known}: choose one (--tag, tag).")
+            raise ConfigError(f"{who} writes {language} in the domains {known}: choose one (--tag, tag).")
         return language, self.tags[language][0]

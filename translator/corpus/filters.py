@@ -6,9 +6,7 @@ answered on sorted 64-bit hashes, in pieces, so that a large table needs little 
 """
 
 import io
-import multiprocessing
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +22,8 @@ from translator.corpus.pairs import BATCH_ROWS, NUM_EXAMPLES, ROW, Pairs
 from translator.corpus.progress import Progress
 from translator.corpus.rules import TextFilters, text_rules
 from translator.corpus.sides import Mask, Sides
-from translator.files import usable_cores, write_atomic
+from translator.files import write_atomic
+from translator.processes import pool, usable_cores
 
 Rows = NDArray[np.void]
 Hashes = NDArray[np.uint64]
@@ -217,9 +216,8 @@ def _run(tasks: Iterator[_Task], num_tasks: int, num_workers: int) -> Iterator[N
     if num_workers == 1 or num_tasks < 3:
         yield from map(_first_reasons, tasks)
         return
-    # "spawn": a process that runs torch or the tokenizer's threads cannot be forked safely.
-    with ProcessPoolExecutor(num_workers, multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(_first_reasons, tasks)
+    with pool(num_workers) as executor:
+        yield from executor.map(_first_reasons, tasks)
 
 
 def _first_reasons(task: _Task) -> NDArray[np.uint8]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from translator.corpus import characters
 from translator.corpus.sides import Mask, Side, Sides
-from translator.errors import CorpusError
+from translator.errors import CorpusError, missing_extra
 
 LEAST_LETTERS = 20
 """Shorter sentences are not asked about: names and greetings look like many languages."""
@@ -50,8 +50,5 @@ def _identifier() -> Any:
     try:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
     except ImportError:
-        raise CorpusError(
-            'corpus.filters.min_language needs py3langid, of the extra langid: .venv/bin/pip install -e ".[langid]"; '
-            "or set it to null"
-        ) from None
+        raise missing_extra("filters with corpus.filters.min_language", "py3langid", "langid") from None
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

@@ -9,6 +9,7 @@ import fnmatch
 import gzip
 import io
 import lzma
+import math
 import tarfile
 import tempfile
 import zipfile
@@ -159,13 +160,24 @@ def whole(file: File) -> Iterator[Path]:
         yield file
         return
     with tempfile.NamedTemporaryFile(prefix="translator-") as copy:
-        with opened(file) as opening:
-            while block := opening.read(BLOCK_BYTES):
-                copy.write(block)
-                if copy.tell() > MAX_WHOLE_BYTES:
-                    raise CorpusError(f"{file} is over {MAX_WHOLE_BYTES >> 20} MB unpacked; unpack it yourself")
-        copy.flush()
+        _unpack_into(cast(BinaryIO, copy), file, most_bytes=MAX_WHOLE_BYTES)
         yield Path(copy.name)
+
+
+def _unpack_into(copy: BinaryIO, file: File, *, most_bytes: float) -> None:
+    """Write the unpacked bytes of a file into a temporary one, and say so when it is that one that has no room."""
+    with opened(file) as opening:
+        while block := opening.read(BLOCK_BYTES):
+            try:
+                copy.write(block)
+                copy.flush()
+            except OSError as error:
+                raise CorpusError(
+                    f"{file} cannot be unpacked into {tempfile.gettempdir()} ({error.strerror}); make room there, set "
+                    "TMPDIR to another folder, or unpack it yourself"
+                ) from error
+            if copy.tell() > most_bytes:
+                raise CorpusError(f"{file} is over {MAX_WHOLE_BYTES >> 20} MB unpacked; unpack it yourself")
 
 
 @contextmanager
@@ -204,9 +216,7 @@ def _tar_members(path: Path, stack: ExitStack) -> list[Member]:
     packed = is_packed(path)
     file = cast(BinaryIO, stack.enter_context(tempfile.TemporaryFile() if packed else path.open("rb")))  # noqa: SIM115
     if packed:
-        with opened(path) as unpacked:
-            while block := unpacked.read(BLOCK_BYTES):
-                file.write(block)
+        _unpack_into(file, path, most_bytes=math.inf)  # a corpus may be large
         file.seek(0)
     opening = stack.enter_context(tarfile.open(fileobj=file, mode="r:"))  # noqa: SIM115
 

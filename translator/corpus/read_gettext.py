@@ -9,7 +9,7 @@ from typing import Any
 from translator.corpus.languages import likeness
 from translator.corpus.packing import File, whole
 from translator.corpus.read_tables import ReadOptions, Row, Unusable
-from translator.errors import CorpusError
+from translator.errors import CorpusError, missing_extra
 
 
 def read_po(file: File, options: ReadOptions) -> Iterator[Row]:
@@ -28,7 +28,7 @@ def _parse(file: File, function: str) -> Any:
     try:
         import polib
     except ImportError:
-        raise CorpusError('PO and MO need polib, of the extra formats: .venv/bin/pip install -e ".[formats]"') from None
+        raise missing_extra("PO and MO", "polib", "formats") from None
     try:
         with whole(file) as path:
             return getattr(polib, function)(str(path))

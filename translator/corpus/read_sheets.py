@@ -9,7 +9,7 @@ from typing import Any
 
 from translator.corpus.packing import BAD_ZIP, MAX_WHOLE_BYTES, File, refuse_zip_bomb, whole
 from translator.corpus.read_tables import ReadOptions, Row, list_names, rows_of_cells
-from translator.errors import CorpusError
+from translator.errors import CorpusError, missing_extra
 
 
 def read_sheet(file: File, options: ReadOptions) -> Iterator[Row]:
@@ -23,9 +23,7 @@ def read_sheet(file: File, options: ReadOptions) -> Iterator[Row]:
     try:
         import python_calamine
     except ImportError:
-        raise CorpusError(
-            'spreadsheets need python-calamine, of the extra formats: .venv/bin/pip install -e ".[formats]"'
-        ) from None
+        raise missing_extra("spreadsheets", "python-calamine", "formats") from None
     try:
         with whole(file) as path:
             if zipfile.is_zipfile(path):

@@ -43,6 +43,8 @@ class Unusable:
     reason: str
 
 
+BLANK = Unusable("the row is blank")
+
 Row = tuple[int, object, object]
 """Line number from 1, source, target; anything but a sentence there is skipped later, counted by reason.
 
@@ -144,23 +146,21 @@ def rows_of_cells(path: File, records: Iterator[tuple[int, list[str]]], options:
         CorpusError: the two columns cannot be found.
     """
     blank: tuple[list[str], list[str]] = ([], [""])
-    lead = []  # blank rows before the first one that says something
     for number, cells in records:
         if cells not in blank:
             break
-        lead.append(number)
+        yield number, BLANK, None
     else:
-        yield from ((number, Unusable("the row is blank"), None) for number in lead)
         return
     source, target, is_header = _find_cells(path, cells, options)
     width = len(cells)
     odd_width = Unusable(f"the row has not {width} columns")
     rest = records if is_header else chain([(number, cells)], records)
-    for number, cells in chain(((number, [""]) for number in lead), rest):
+    for number, cells in rest:
         if len(cells) == width:
             yield number, cells[source], cells[target]
         else:
-            yield number, Unusable("the row is blank") if cells in blank else odd_width, None
+            yield number, BLANK if cells in blank else odd_width, None
 
 
 def _find_cells(path: File, first: list[str], options: TableOptions) -> tuple[int, int, bool]:
@@ -204,7 +204,7 @@ def read_jsonl(path: File, options: TableOptions) -> Iterator[Row]:
     head = list(islice(rows, NAMING_ROWS))
     pick = pick_columns(path, [row for _, row in head if row is not None], options)
     for number, row in chain(head, rows):
-        yield number, *(pick(row) if row is not None else (Unusable("the row is blank"), None))
+        yield number, *(pick(row) if row is not None else (BLANK, None))
 
 
 def _json_rows(path: File) -> Iterator[tuple[int, dict[str, object] | None]]:

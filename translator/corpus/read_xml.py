@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from translator.corpus.packing import BLOCK_BYTES, File, opened
-from translator.errors import CorpusError
+from translator.errors import CorpusError, missing_extra
 from translator.markup import Code, Sentence
 
 XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -76,9 +76,7 @@ def _etree() -> Any:
     try:
         from lxml import etree
     except ImportError:
-        raise CorpusError(
-            'TMX and XLIFF need lxml, of the extra formats: .venv/bin/pip install -e ".[formats]"'
-        ) from None
+        raise missing_extra("TMX and XLIFF", "lxml", "formats") from None
     return etree
 
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,8 @@ from translator.corpus.pairs import BATCH_ROWS, NUM_EXAMPLES, ROW, SCHEMA, Pairs
 from translator.corpus.progress import Progress
 from translator.corpus.read_tables import Row, Unusable
 from translator.errors import CorpusError
-from translator.files import new_folder, usable_cores
+from translator.files import new_folder
+from translator.processes import pool, usable_cores
 
 CHUNK_ROWS = 50_000
 """Rows that one process reads at once, and that are not read again after a kill."""
@@ -150,15 +150,14 @@ def _write_chunks(chunks: Iterator[Chunk], place: Path, progress: Progress) -> I
     waiting: deque[Future[Written] | Written] = deque()
     workers = usable_cores()
     with ExitStack() as stack:
-        pool: ProcessPoolExecutor | None = None
+        executor: ProcessPoolExecutor | None = None
         for number, chunk in enumerate(chunks):
             folder = place / str(number)
             if number == 0 or workers == 1 or folder.exists():
                 waiting.append(_write_chunk(chunk, folder))
             else:
-                # "spawn": a process that runs torch or the tokenizer's threads cannot be forked safely.
-                pool = pool or stack.enter_context(ProcessPoolExecutor(workers, get_context("spawn")))
-                waiting.append(pool.submit(_write_chunk, chunk, folder))
+                executor = executor or stack.enter_context(pool(workers))
+                waiting.append(executor.submit(_write_chunk, chunk, folder))
             while len(waiting) > 2 * workers:
                 yield _told(waiting.popleft(), progress)
         while waiting:

@@ -1,0 +1,19 @@
+"""Pools of processes, and what is said when one is killed."""
+
+import os
+
+import pytest
+
+from translator.errors import TranslatorError
+from translator.processes import pool, usable_cores
+
+
+def test_work_is_done_in_order() -> None:
+    with pool(2) as executor:
+        assert list(executor.map(abs, [-3, 2, -1])) == [3, 2, 1]
+    assert usable_cores() >= 1
+
+
+def test_a_process_that_is_killed_is_told_in_a_sentence() -> None:
+    with pytest.raises(TranslatorError, match="One of 1 worker processes was killed"), pool(1) as executor:
+        executor.submit(os._exit, 9).result()

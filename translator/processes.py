@@ -1,0 +1,35 @@
+"""Cores and processes for work that is cut into pieces."""
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import Any
+
+from translator.errors import TranslatorError
+
+
+def usable_cores() -> int:
+    """Cores that this process may use (a container or taskset may allow fewer than the machine has)."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
+@contextmanager
+def pool(
+    num_workers: int, initializer: Callable[..., object] | None = None, initargs: tuple[Any, ...] = ()
+) -> Iterator[ProcessPoolExecutor]:
+    """Processes that begin anew ("spawn"): one that runs torch or the tokenizer's threads cannot be forked safely.
+
+    Raises:
+        TranslatorError: one of them was killed from outside.
+    """
+    try:
+        with ProcessPoolExecutor(num_workers, multiprocessing.get_context("spawn"), initializer, initargs) as executor:
+            yield executor
+    except BrokenProcessPool as error:
+        raise TranslatorError(
+            f"One of {num_workers} worker processes was killed, perhaps because memory ran out; give the same command "
+            "again (finished parts are kept), with more memory or fewer cores (taskset)."
+        ) from error
