@@ -280,7 +280,7 @@ def make_trainer(
         parameters,
         optimizer,
         average,
-        replace(_settings(config, stream, device), stop_at=stop_at, pad_id=tokenizer.pad_id),
+        _settings(config, stream, device, stop_at),
         log,
         folders.checkpoints,
         validate=validator,
@@ -299,7 +299,7 @@ def make_trainer(
     )
 
 
-def _settings(config: Config, stream: BatchStream, device: Device) -> Settings:
+def _settings(config: Config, stream: BatchStream, device: Device, stop_at: float | None) -> Settings:
     train, optim = config.train, config.optim
     limits = [train.steps] if train.steps is not None else []
     if train.epochs is not None:
@@ -345,6 +345,8 @@ def _settings(config: Config, stream: BatchStream, device: Device) -> Settings:
         max_bad_steps=train.max_bad_steps,
         validate_first=train.validate_first,
         loss_scale=FLOAT16_LOSS_SCALE if device.precision == "float16" else 1.0,
+        pad_id=stream.ids["pad_id"],
+        stop_at=stop_at,
     )
 
 

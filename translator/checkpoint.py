@@ -40,7 +40,7 @@ from translator.files import (
     write_atomic,
 )
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 CHECKSUMS = "checksums.json"
 REPLACED = ".replaced-"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 
 from translator.errors import ConfigError
-from translator.files import usable_cores
+from translator.processes import usable_cores
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -97,6 +97,14 @@ def apply(device: Device, *, deterministic: bool = False) -> None:
     if deterministic and device.torch_device.type == "cuda":
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS asks for it, before its first use
     keep_freed_memory()
+
+
+def wait_for(device: torch.device) -> None:
+    """Return when the device has done all that it was given: a GPU works on while Python goes ahead."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    elif device.type == "mps":
+        torch.mps.synchronize()
 
 
 def keep_freed_memory() -> bool:

@@ -54,8 +54,8 @@ class Health:
     def store(self, state: State) -> None:
         """Put what is unread into the state, so that it survives a resume (null where the loss is not finite)."""
         state.unread = []
-        for one in self._unread:
-            skipped, loss = one.result.tolist()
+        results = torch.stack([one.result for one in self._unread]).tolist() if self._unread else []
+        for one, (skipped, loss) in zip(self._unread, results, strict=True):
             place = [one.step, one.epoch, one.batch, one.learning_rate, one.most_cells, one.num_left_out]
             state.unread.append([*place, skipped, loss if math.isfinite(loss) else None])
 
@@ -74,7 +74,8 @@ class Health:
         """Read the results of the last steps; raises TranslatorError after too many bad ones in a row."""
         noted, self._unread = self._unread, []
         results = torch.stack([one.result for one in noted]).tolist() if noted else []
-        scaled = self.settings.loss_scale != 1.0 and state.loss_scale > 1.0
+        is_scaled = self.settings.loss_scale != 1.0
+        overflow_is_usual = is_scaled and state.loss_scale > 1.0
         for one, (skipped, loss) in zip(noted, results, strict=True):
             if not skipped:
                 state.bad_steps = 0
@@ -82,15 +83,15 @@ class Health:
                 self._watch_loss(one, loss, state)
                 continue
             state.good_steps = 0
-            if not scaled:  # with a loss scale an overflow is expected now and then; a smaller scale is the answer
+            if not overflow_is_usual:  # else a smaller loss scale is the answer
                 state.bad_steps += 1
                 self.log.line(
                     f"{self._name(one)}: the loss or a gradient is not finite; the step was left out"
                     f"{self._keep(one, state)}"
                 )
-        if self.settings.loss_scale != 1.0 and any(skipped for skipped, _ in results):
+        if is_scaled and any(skipped for skipped, _ in results):
             state.loss_scale = max(1.0, state.loss_scale / 2)
-        elif self.settings.loss_scale != 1.0 and state.good_steps >= GROW_SCALE_AFTER:
+        elif is_scaled and state.good_steps >= GROW_SCALE_AFTER:
             state.loss_scale, state.good_steps = state.loss_scale * 2, 0
         most = min(self.settings.max_bad_steps, state.step) if at_end else self.settings.max_bad_steps
         if state.bad_steps >= most:

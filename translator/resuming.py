@@ -124,8 +124,7 @@ def check_identity(
     if state["corpus"] == corpus_fingerprint:
         return {}
     content = f"content {state['corpus'][:12]} then, {corpus_fingerprint[:12]} now"
-    changed = changed_sets(state.get("contents", {}), contents) if "contents" in state else {}
-    changed = changed or {"train": content}
+    changed = changed_sets(state["contents"], contents) or {"train": content}
     if not accept_new_corpus:
         raise CheckpointError(
             f"The corpus has changed since {loaded.folder}: {'; '.join(changed.values())}. Restore it, train a run of "

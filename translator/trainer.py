@@ -11,6 +11,7 @@ import platform
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from torch import Tensor, nn
 
 from translator import checkpoint
 from translator.batches import Batch, BatchStream
+from translator.device import wait_for
 from translator.errors import TranslatorError
 from translator.files import folder_size
 from translator.health import CHECK_EVERY, Health, Noted
@@ -120,7 +122,7 @@ class Trainer:
         elif state.warmup_steps is None and state.total_steps is not None:
             state.warmup_steps = min(MOST_WARMUP, state.total_steps // 10)
 
-    def preflight(self, batch: Batch, *, free_bytes: int | None = None) -> None:
+    def preflight(self, batch: Batch) -> None:
         """Before the first step: disk space for the checkpoints, a forward and backward of the longest batch, and
         about how long the run will take.
 
@@ -129,7 +131,7 @@ class Trainer:
         size = self.parameters.master.numel() * 4
         each = (3 + self.average.num_buffers) * size
         need = max(each, each * (self.settings.keep + 2) - folder_size(self.checkpoints)) + size
-        free = shutil.disk_usage(self.checkpoints.parent).free if free_bytes is None else free_bytes
+        free = shutil.disk_usage(self.checkpoints.parent).free
         if free < need:
             raise TranslatorError(
                 f"{self.checkpoints}: checkpoints need about {need / 1e6:,.0f} MB, {free / 1e6:,.0f} MB are free; "
@@ -137,14 +139,18 @@ class Trainer:
             )
         started = time.monotonic()
         try:
-            self.step.gradients([batch], self.state)
-        except MemoryError as error:
+            # A copy of the state: what memory teaches here, the first step learns again, and stores.
+            self.step.gradients([batch], replace(self.state, left_out=list(self.state.left_out)))
+        except RuntimeError as error:
+            if "can't allocate memory" not in str(error):  # of a CPU; on a GPU the batch is done in parts
+                raise
             rows, width = batch.labels_BT.shape[0], max(batch.src_BS.shape[1], batch.labels_BT.shape[1])
             raise TranslatorError(
                 f"The longest batch ({rows} rows of {width} tokens) does not fit into memory; "
                 "lower batch.tokens (and raise batch.accumulate) or corpus.filters.max_tokens."
             ) from error
         self.parameters.clear_gradients()
+        wait_for(self.device)
         seconds = (time.monotonic() - started) * self.settings.accumulate
         text = f"Preflight: {free / 1e9:,.1f} GB free for checkpoints; the longest batch takes {seconds:.2g} s"
         if self.state.total_steps is not None:
@@ -192,6 +198,8 @@ class Trainer:
                 state.step += 1
                 place = self.stream.state()
                 learnt = self.train_step([next(self.stream) for _ in range(settings.accumulate)], place)
+                if state.step % CHECK_EVERY == 0 or state.step % settings.log_every == 0:
+                    wait_for(self.device)  # results are read now in any case; the time belongs to these steps
                 seconds = time.monotonic() - started
                 self.sums.seconds += seconds
                 state.step_seconds += seconds
@@ -382,14 +390,14 @@ class Trainer:
                 self.parameters.fill(flat, parts[part])
                 buffers[part.removeprefix("average.")] = flat
         self.average.load_state(buffers)
-        fields = {name: saved[name] for name in vars(State()) if name != "step" and name in saved}
+        fields = {name: saved[name] for name in vars(State()) if name != "step"}
         self.state = State(step=loaded.step, **fields)
         if saved["minutes"] != self.settings.minutes or self.settings.total_steps is not None:
             self.state.total_steps = self.settings.total_steps
         if self.settings.validate_every is not None:
             self.state.validate_every = self.settings.validate_every
         self._fix_warmup()
-        if self.settings.loss_scale != 1.0 and not saved.get("is_scaled", False):  # it is float16 from here on
+        if self.settings.loss_scale != 1.0 and not saved["is_scaled"]:  # it is float16 from here on
             self.state.loss_scale = self.settings.loss_scale
         if saved["stop_on"] != self.settings.stop_on:
             self.state.best, self.state.validations_without_gain = None, 0

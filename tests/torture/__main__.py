@@ -47,9 +47,9 @@ def everything(jobs: Jobs, home: Path, kills: int, seed: int) -> Iterator[Row]:
         promise = f"a killed run ends as if it had not been, bit for bit ({precision})"
         straight = prepare(home / precision, precision=precision)
         assert jobs.run(straight, TRAIN).status == 0
-        done = killed_at_aimed_moments(jobs, straight, home / "aimed", precision=precision)
+        killed_at_aimed_moments(jobs, straight, home / "aimed", precision=precision)
         shutil.rmtree(home / "aimed")
-        yield promise, f"SIGKILL in: {', '.join(AIMED)}", f"{done}", NOTHING
+        yield promise, f"SIGKILL in: {', '.join(AIMED)}", f"{len(AIMED)}", NOTHING
         with folder(home / "random") as place:
             *_, done = until(jobs, place, straight, seed, kills, precision=precision)
         yield promise, "SIGKILL before a random change on disk, or after a random time", f"{done}", NOTHING
@@ -61,6 +61,8 @@ def everything(jobs: Jobs, home: Path, kills: int, seed: int) -> Iterator[Row]:
                     filled(jobs, straight, home / "disk" / "small", moment, leave)
         fault = f"a disk with {', '.join(map(str, LEAVE))} bytes free at: {', '.join(MOMENTS)}"
         yield "a full disk is named, and the run goes on exactly", fault, f"{len(MOMENTS) * len(LEAVE)}", NOTHING
+    else:
+        yield "a full disk is named, and the run goes on exactly", "NOT DONE: no disk can be mounted here", "0", "?"
     number = damage_everything(straight, home / "damaged")
     fault = "every file of a weights folder missing, empty, cut, with a bit flipped"
     yield "damage is found and named, and nothing damaged is loaded", fault, f"{number}", NOTHING
@@ -69,6 +71,8 @@ def everything(jobs: Jobs, home: Path, kills: int, seed: int) -> Iterator[Row]:
         number, problems = unsafe_renames(calls, home / "traced")
         assert not problems, problems
         yield "a power loss leaves the old file or the new", "order of the system calls", f"{number} renames", NOTHING
+    else:
+        yield "a power loss leaves the old file or the new", "NOT DONE: strace is not installed", "0", "?"
 
 
 @contextmanager

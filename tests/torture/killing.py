@@ -24,14 +24,13 @@ AIMED: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def killed_at_aimed_moments(jobs: Jobs, straight: Path, folder: Path, **settings: Any) -> int:
-    """Kill one run at each of `AIMED`; its end must be that of `straight`. Returns the number of kills."""
+def killed_at_aimed_moments(jobs: Jobs, straight: Path, folder: Path, **settings: Any) -> None:
+    """Kill one run at each of `AIMED`; its end must be that of `straight`."""
     prepare(folder, **settings)
     for moment, fault in AIMED.items():
         ended = jobs.run(folder, TRAIN, fault=fault)
         assert ended.status == -signal.SIGKILL, f"{moment}: {ended.status}\n{ended.out}"
     finish(jobs, straight, folder)
-    return len(AIMED)
 
 
 def killed_at_random(

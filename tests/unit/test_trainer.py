@@ -4,10 +4,12 @@ import itertools
 import json
 import math
 import os
+import shutil
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -365,14 +367,37 @@ def test_the_plan_fills_the_minutes(
     assert plan_steps(state, minutes=10, seconds=seconds) == expected
 
 
-def test_a_full_disk_is_told_before_the_first_step(tmp_path: Path) -> None:
+def test_a_full_disk_is_told_before_the_first_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = make_trainer(tmp_path)
     before = trainer.parameters.master.clone()
-    with pytest.raises(TranslatorError, match="free some space"):
-        trainer.preflight(trainer.stream.longest_batch(), free_bytes=1000)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
+        with pytest.raises(TranslatorError, match="free some space"):
+            trainer.preflight(trainer.stream.longest_batch())
     trainer.preflight(trainer.stream.longest_batch())
     assert torch.equal(before, trainer.parameters.master)
     assert trainer.parameters.grad.abs().max() == 0
+
+
+def test_a_batch_that_memory_cannot_hold_is_told_before_the_first_step(tmp_path: Path) -> None:
+    trainer = make_trainer(tmp_path)
+    trainer.model.register_forward_hook(lambda *_: torch.empty(10**15))  # what a CPU really says then
+    with pytest.raises(TranslatorError, match=r"The longest batch \(\d+ rows of \d+ tokens\) does not fit into memory"):
+        trainer.preflight(trainer.stream.longest_batch())
+
+
+def test_what_memory_teaches_before_the_first_step_is_learnt_by_it(tmp_path: Path) -> None:
+    """Else a run that is killed before its first checkpoint would go on otherwise than it began."""
+    trainer = make_trainer(tmp_path, dropout=0.0)
+
+    def limit(module: object, args: object, output: Tensor) -> None:
+        if output.shape[0] > 1:
+            raise torch.OutOfMemoryError("injected")
+
+    hook = trainer.model.decoder.register_forward_hook(limit)  # type: ignore[union-attr]
+    trainer.preflight(trainer.stream.longest_batch())
+    assert (trainer.state.most_cells, trainer.state.left_out) == (None, [])
+    hook.remove()
 
 
 def test_seeds_of_neighbouring_steps_share_nothing() -> None:
