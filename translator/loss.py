@@ -49,7 +49,11 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         ctx: Any, logits_NV: Tensor, labels_N: Tensor, is_real_N: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor, Tensor]:
         dtype = torch.promote_types(logits_NV.dtype, torch.float32)
-        log_p_NV = logits_NV.log_softmax(dim=-1, dtype=dtype)
+        if logits_NV.is_cpu and logits_NV.dtype != dtype:  # there log_softmax would keep this copy beside its result
+            log_p_NV = logits_NV.to(dtype)
+            torch.log_softmax(log_p_NV, dim=-1, out=log_p_NV)
+        else:
+            log_p_NV = logits_NV.log_softmax(dim=-1, dtype=dtype)
         label_log_p_N = log_p_NV.gather(-1, labels_N.unsqueeze(-1)).squeeze(-1)
         # masked_fill and not a product: a padded position adds an exact zero even where its logits are not finite
         nll_sum = -label_log_p_N.masked_fill(~is_real_N, 0.0).sum()

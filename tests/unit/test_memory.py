@@ -67,6 +67,13 @@ def test_the_formula_is_within_a_fifth_of_what_a_step_takes(
     assert 0.8 * measured <= expected.batch_bytes(*shape) <= 1.2 * measured, measured
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_where_the_logits_outweigh_all_else_it_is_exact(dtype: torch.dtype) -> None:
+    """One tensor of their size too many, or too few, is a fault of the loss or of the formula."""
+    expected, transformer = sizes(8000, dtype)
+    assert expected.batch_bytes(16, 12, 12) == pytest.approx(peak(transformer, 8000, 16, 12, 12), rel=0.01)
+
+
 @pytest.mark.parametrize(
     "model",
     [
