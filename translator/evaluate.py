@@ -15,6 +15,7 @@ from translator.batches import EncodedPairs, sequential_batches
 from translator.decode import inference, max_positions
 from translator.encode import encode_corpus
 from translator.loss import perplexity, token_loss
+from translator.markup import mask_pair
 from translator.metrics import bleu_tokenizer, corpus_metrics, metric_notes, metric_settings
 from translator.mixing import Part, mix
 from translator.model import Transformer
@@ -90,6 +91,12 @@ def _num_beyond(model: Transformer, encoded: EncodedPairs) -> int:
     return int(((src_len > most) | (tgt_len > most)).sum())
 
 
+def _numbered(dataset: "Dataset") -> "Dataset":
+    """The pairs with numbered placeholders; those that have them already stay as they are."""
+    pairs = [mask_pair(*pair) for pair in zip(dataset["source"], dataset["target"], strict=True)]
+    return type(dataset).from_dict({side: [pair[i] for pair in pairs] for i, side in enumerate(("source", "target"))})
+
+
 def evaluate_set(
     translator: Translator,
     dataset: "Dataset",
@@ -115,7 +122,8 @@ def evaluate_set(
     prefix = translator.prefix(target_language, tag)
     sources, references = list(dataset["source"]), list(dataset["target"])
     if encoded is None:
-        encoded = mix([Part(encode_corpus(dataset, translator.src_tokenizer, translator.tgt_tokenizer), prefix)])
+        texts = _numbered(dataset) if translator.number_markup else dataset
+        encoded = mix([Part(encode_corpus(texts, translator.src_tokenizer, translator.tgt_tokenizer), prefix)])
     notes: list[str] = []
     if num_left_out:
         notes.append(

@@ -1,5 +1,6 @@
 """Teacher-forced numbers and metrics of translations of a set."""
 
+import copy
 import math
 from collections.abc import Callable
 
@@ -58,6 +59,20 @@ def test_metrics_are_those_of_translating_and_scoring_the_file(translator: Trans
 def test_sets_need_not_be_encoded_before(translator: Translator, pairs: Dataset) -> None:
     expected = evaluate_set(translator, pairs, encode(translator, pairs), label_smoothing=0.1)
     assert evaluate_set(translator, pairs, label_smoothing=0.1) == expected
+
+
+def test_inline_codes_are_scored_as_the_model_learned_them(translator: Translator) -> None:
+    """Written out in the user's file, numbered in a set that the reader numbered: the same loss."""
+    raw = Dataset.from_dict({"source": ["it %s rains %d", "a <b>dog</b>"], "target": ["%d it rains", "a <b>dog</b>"]})
+    numbered = dict.fromkeys(("source", "target"), ["it \u2e00 rains \u2e01", "a \u2e00dog\u2e01"])
+    numbered["target"] = ["\u2e01 it rains", numbered["target"][1]]
+    knows = copy.copy(translator)
+    knows.number_markup = True
+    losses = [
+        evaluate_set(one, pairs).metrics["loss"]
+        for one, pairs in ((knows, raw), (knows, Dataset.from_dict(numbered)), (translator, raw))
+    ]
+    assert losses[0] == losses[1] != losses[2]
 
 
 def test_options_reach_the_search(translator: Translator, pairs: Dataset) -> None:
