@@ -18,8 +18,8 @@ from translator.memory import Sizes
 from translator.mixing import mix
 from translator.prefix import control_tokens, require
 from translator.resuming import as_stored, check_identity
-from translator.tokenizer import Tokenizer, train_tokenizers
-from translator.training_set import describe, encode_held_out, encode_parts, longest_source, tokenizer_texts
+from translator.tokenizer import Tokenizer
+from translator.training_set import describe, encode_held_out, encode_parts, learn_tokenizers, longest_source
 from translator.validation import ValidationSet
 from translator.weights import load_tokenizers
 
@@ -83,7 +83,7 @@ def prepare_data(
     elif initial is not None:
         src_tokenizer, tgt_tokenizer = initial.src_tokenizer, initial.tgt_tokenizer
     else:
-        src_tokenizer, tgt_tokenizer = train_tokenizers(tokenizer_texts(config, corpus), config.tokenizer, before)
+        src_tokenizer, tgt_tokenizer = learn_tokenizers(config, corpus, before)
     common: dict[str, Any] = {
         "seed": config.seed,
         "cache": cache_folder() / "tokens",

@@ -27,9 +27,9 @@ from translator.mixing import mix
 from translator.prefix import control_tokens
 from translator.processes import usable_cores
 from translator.run_data import RunData
-from translator.tokenizer import Tokenizer, train_tokenizers
+from translator.tokenizer import Tokenizer
 from translator.tokenizer_form import BYTE_TOKENS
-from translator.training_set import encode_parts, longest_source, tokenizer_texts
+from translator.training_set import encode_parts, learn_tokenizers, longest_source
 
 PAIRS_TRIED = 50_000
 """Pairs on which filters that are off are tried, and whose tokens are looked at one by one."""
@@ -53,7 +53,7 @@ def survey(config: Config, *, home: Path = Path(), sample: int | None = None, ti
     corpus = corpora.prepare(settings, most_rows=sample)
     if initial is None:
         before = control_tokens(settings.choices.languages, settings.choices.known_tags)
-        tokenizers = train_tokenizers(tokenizer_texts(config, corpus), config.tokenizer, before)
+        tokenizers = learn_tokenizers(config, corpus, before)
     else:
         tokenizers = initial.src_tokenizer, initial.tgt_tokenizer
     parts = encode_parts(config, corpus, *tokenizers, seed=config.seed, cache=cache_folder() / "tokens")

@@ -51,6 +51,9 @@ KINDS = ("bpe", "unigram", "word", "character")
 _CHARACTER_COVERAGE = 0.9999
 # At most this share of the learned pieces may be single characters, so that there is room to merge them.
 _ALPHABET_SHARE = 0.75
+LEARNED_BY = f"1, tokenizers {tokenizers.__version__}"
+"""What decides a vocabulary beside text and settings: raise the number when learning changes."""
+
 # Subwords hardly change beyond this many pairs; a larger corpus is sampled evenly to save time.
 _MAX_TRAINING_PAIRS = 1_000_000
 _LINE_BREAKS = re.compile("[\n\x0b\x0c\r\x1c-\x1e\x85\u2028\u2029]")

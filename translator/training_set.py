@@ -1,32 +1,50 @@
 """Corpora to token ids: each corpus in each of its directions, with its filters, weight and tokens before."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from datasets import Dataset, concatenate_datasets
 
 from translator.config import Config, TrainingCorpus
 from translator.corpus import NUM_EXAMPLES, Corpus
+from translator.corpus.cache import cache_key, cached
 from translator.encode import encode_corpus
+from translator.files import cache_folder
 from translator.mixing import Part, mix, num_draws, temperature_weights
 from translator.prefix import prefix_ids
-from translator.tokenizer import Tokenizer
+from translator.tokenizer import LEARNED_BY, Tokenizer, train_tokenizers
 from translator.validation import ValidationSet
+from translator.weights import load_tokenizers, save_tokenizers
 
 
-def tokenizer_texts(config: Config, corpus: Corpus) -> Dataset:
-    """The pairs that vocabularies are learned from.
+def learn_tokenizers(config: Config, corpus: Corpus, control_tokens: Sequence[str]) -> tuple[Tokenizer, Tokenizer]:
+    """Source and target tokenizer, by `train_tokenizers`; found in the cache for texts and settings that had some.
 
-    Where the sides have a vocabulary each, pairs that are learned in reverse stand there turned round too.
+    Where the sides have a vocabulary each, pairs that are learned in reverse are learned from turned round, too.
     """
-    tables = [corpus.train]
+    turned = []
     if not config.tokenizer.shared:
         settings = config.corpus
-        for _, place, _, table in _corpora(config, corpus):
+        for _, place, first_row, table in _corpora(config, corpus):
             if settings.languages(place).reverse in settings.directions(place):
-                tables.append(_turned(table))
-    return tables[0] if len(tables) == 1 else concatenate_datasets(tables)
+                turned.append((first_row, table))
+
+    def build(folder: Path) -> dict[str, Any]:
+        tables = [corpus.train, *(_turned(table) for _, table in turned)]
+        sides = train_tokenizers(concatenate_datasets(tables), config.tokenizer, control_tokens)
+        save_tokenizers(folder, *sides)
+        return {"sides": [[one.asked_vocab_size, one.num_rare_characters] for one in sides]}
+
+    wanted = config.tokenizer.model_dump(mode="json", exclude={"dropout", "dropout_samples"})
+    texts = [corpus.sets["train"].fingerprint, [(first_row, len(table)) for first_row, table in turned]]
+    key = cache_key(LEARNED_BY, wanted, list(control_tokens), texts)
+    folder, info = cached(key, build, what="the vocabulary", parent=cache_folder() / "tokenizers")
+    sides = load_tokenizers(folder)
+    for one, numbers in zip(sides, info["sides"], strict=True):
+        one.asked_vocab_size, one.num_rare_characters = numbers
+    return sides
 
 
 def encode_parts(

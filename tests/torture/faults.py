@@ -1,7 +1,7 @@
 """What is done to a process, armed inside it before the program begins.
 
 {"kill_at": 17}                                   SIGKILL before its 17th change on disk
-{"kill_in": "translator.build:train_tokenizers", "call": 1, "after": 0.01}
+{"kill_in": "translator.training_set:train_tokenizers", "call": 1, "after": 0.01}
                                                   SIGKILL 0.01 s after the first call of a function
 {"half_written": 3}                               the third tensor file is cut in half, then SIGKILL
 {"limit_in": "translator.checkpoint:save_checkpoint", "call": 2, "bytes": 4000}

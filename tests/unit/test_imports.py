@@ -41,12 +41,14 @@ TABLE: dict[str, set[str]] = {
     "weights": BASE | {"checkpoint", "config", "memory", "model", "tokenizer"},
     "prefix": BASE | {"tokenizer"},
     "mixing": BASE | {"encode"},
-    "training_set": BASE | {"config", "corpus", "encode", "mixing", "prefix", "tokenizer", "validation"},
+    "training_set": BASE
+    | {"config", "corpus", "encode", "mixing", "prefix", "tokenizer", "validation", "weights"},
     "decode": BASE | {"batches", "config", "kv_cache", "model", "search", "tokenizer"},
     "translate": BASE
     | {"config", "decode", "device", "lines", "markup", "model", "prefix", "search", "tokenizer", "weights"},
     "initial": BASE | {"config", "tokenizer", "weights"},
-    "evaluate": BASE | {"batches", "decode", "encode", "loss", "metrics", "mixing", "model", "tokenizer", "translate"},
+    "evaluate": BASE
+    | {"batches", "decode", "encode", "loss", "markup", "metrics", "mixing", "model", "tokenizer", "translate"},
     "events": ALONE,
     "log": BASE | {"events"},
     "starter": ALONE,

@@ -1,15 +1,17 @@
 """Training corpora as token ids: each direction, its tokens, its filters, its weight."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from translator import training_set
 from translator.config import Config
 from translator.corpus import prepare
 from translator.mixing import Part
 from translator.prefix import control_tokens
 from translator.tokenizer import Tokenizer, train_tokenizers
-from translator.training_set import describe, encode_held_out, encode_parts, longest_source, tokenizer_texts
+from translator.training_set import describe, encode_held_out, encode_parts, learn_tokenizers, longest_source
 
 PAIRS = [("one two", "uno due"), ("three", "tre"), ("one two three four five", "uno due tre quattro cinque")]
 
@@ -45,8 +47,35 @@ def config(folder: Path, *, shared: bool = True, temperature: float = 1.0, weigh
 def make(settings: Config) -> tuple[dict[str, Part], Tokenizer, Tokenizer]:
     corpus = prepare(settings.corpus)
     tokens = control_tokens(settings.corpus.choices.languages, settings.corpus.choices.known_tags)
-    sides = train_tokenizers(tokenizer_texts(settings, corpus), settings.tokenizer, tokens)
+    sides = learn_tokenizers(settings, corpus, tokens)
     return encode_parts(settings, corpus, *sides), *sides
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_vocabulary_is_learned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool) -> None:
+    monkeypatch.setenv("TRANSLATOR_CACHE", str(tmp_path / "cache"))
+    learned: list[int] = []
+
+    def count(*args: Any) -> tuple[Tokenizer, Tokenizer]:
+        learned.append(len(args[0]))
+        return train_tokenizers(*args)
+
+    monkeypatch.setattr(training_set, "train_tokenizers", count)
+    settings, tokens = config(tmp_path, shared=shared), ["<2it>", "<2en>", "<2de>", "<domain:web>"]
+    corpus = prepare(settings.corpus)
+    first, again = (learn_tokenizers(settings, corpus, tokens) for _ in range(2))
+    assert learned == [4 if shared else 7]  # three of them turned round
+    for one, other in zip(first, again, strict=True):
+        assert (one.fingerprint, one.asked_vocab_size) == (other.fingerprint, other.asked_vocab_size)
+        assert one.asked_vocab_size is not None
+    assert (again[0] is again[1]) == shared
+    learn_tokenizers(settings, corpus, tokens[:2])
+    smaller = settings.tokenizer.model_copy(update={"vocab_size": 30})
+    learn_tokenizers(settings.model_copy(update={"tokenizer": smaller}), corpus, tokens)
+    narrow = settings.corpus.train[0].model_copy(update={"directions": None})
+    one_way = settings.corpus.model_copy(update={"train": [narrow, *settings.corpus.train[1:]]})
+    learn_tokenizers(settings.model_copy(update={"corpus": one_way}), corpus, tokens)
+    assert learned[1:] == ([4, 4] if shared else [7, 7, 4])
 
 
 @pytest.mark.parametrize("shared", [True, False])
