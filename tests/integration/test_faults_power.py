@@ -10,14 +10,15 @@ from tests.small_run import write_corpus
 from tests.torture.tracing import Call, trace, unsafe_renames
 
 
-def can_trace() -> bool:
-    """Whether strace is here and may look at processes."""
-    if shutil.which("strace") is None:
-        return False
-    return subprocess.run(["strace", "-f", "--seccomp-bpf", "-o", "/dev/null", "true"], check=False).returncode == 0
+@pytest.fixture
+def strace() -> None:
+    """Skips the test unless strace is here and may look at processes."""
+    words = ["strace", "-f", "--seccomp-bpf", "-o", "/dev/null", "true"]
+    if shutil.which("strace") is None or subprocess.run(words, check=False).returncode != 0:
+        pytest.skip("needs the program strace (Linux)")
 
 
-@pytest.mark.skipif(not can_trace(), reason="needs the program strace (Linux)")
+@pytest.mark.usefixtures("strace")
 def test_everything_is_flushed_before_it_gets_its_name(tmp_path: Path) -> None:
     folder = tmp_path / "home"
     folder.mkdir()

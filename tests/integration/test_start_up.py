@@ -82,8 +82,8 @@ def test_a_translation_takes_little_longer_than_loading_the_libraries(folder: Pa
     """Measured: a sixth longer; 1.25 is the aim. Seconds of the processor, since other processes may run too."""
     reference = [sys.executable, "-c", "import torch, tokenizers"]
     command = [*COMMAND, *TRANSLATE, str(folder)]
-    ratios = [processor_seconds(command) / processor_seconds(reference) for _ in range(2)]
-    assert min(ratios) < 1.5
+    ratios = [processor_seconds(command) / processor_seconds(reference) for _ in range(3)]
+    assert statistics.median(ratios) < 1.3
 
 
 def test_threads_that_wait_sleep_unless_the_user_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,7 +113,7 @@ def test_an_invented_corpus_has_every_word_and_the_lengths_that_were_asked_for(t
     assert counts[word(0)] > 10 * counts[word(299)]
 
 
-def test_both_searches_that_the_guard_compares_write_the_same() -> None:
+def test_both_searches_that_the_guard_compares_write_as_many_tokens() -> None:
     ours = OurDecoding(SIZES, torch.device("cpu"))
     one = batch()
     tokens_BT = without_cache(ours.model, one.src_BS, one.src_mask_BS, 6)
