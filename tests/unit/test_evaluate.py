@@ -64,8 +64,8 @@ def test_sets_need_not_be_encoded_before(translator: Translator, pairs: Dataset)
 def test_inline_codes_are_scored_as_the_model_learned_them(translator: Translator) -> None:
     """Written out in the user's file, numbered in a set that the reader numbered: the same loss."""
     raw = Dataset.from_dict({"source": ["it %s rains %d", "a <b>dog</b>"], "target": ["%d it rains", "a <b>dog</b>"]})
-    numbered = dict.fromkeys(("source", "target"), ["it \u2e00 rains \u2e01", "a \u2e00dog\u2e01"])
-    numbered["target"] = ["\u2e01 it rains", numbered["target"][1]]
+    second = "a \u2e00dog\u2e01"
+    numbered = {"source": ["it \u2e00 rains \u2e01", second], "target": ["\u2e01 it rains", second]}
     knows = copy.copy(translator)
     knows.number_markup = True
     losses = [

@@ -41,8 +41,7 @@ TABLE: dict[str, set[str]] = {
     "weights": BASE | {"checkpoint", "config", "memory", "model", "tokenizer"},
     "prefix": BASE | {"tokenizer"},
     "mixing": BASE | {"encode"},
-    "training_set": BASE
-    | {"config", "corpus", "encode", "mixing", "prefix", "tokenizer", "validation", "weights"},
+    "training_set": BASE | {"config", "corpus", "encode", "mixing", "prefix", "tokenizer", "validation", "weights"},
     "decode": BASE | {"batches", "config", "kv_cache", "model", "search", "tokenizer"},
     "translate": BASE
     | {"config", "decode", "device", "lines", "markup", "model", "prefix", "search", "tokenizer", "weights"},
