@@ -11,6 +11,7 @@ holds such a character already has it numbered like a code, so `unmask` undoes `
 
 import html
 import re
+import string
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -53,6 +54,10 @@ _CODES = re.compile(
 # In "AT&T" and "MAX_VALUE" the mark stands between capitals, in "2_a" after a digit.
 _ACCELERATOR = re.compile(r"(?<![A-Z0-9])[_&~](?=[^\W\d_])|(?<=[A-Z])[_&~](?=[a-z])")
 _ACCELERATORS = frozenset("_&~")
+_INK = string.ascii_letters + string.digits + string.punctuation
+
+CODE_HINT = rf"[%{{<&{_NOT_OWN}]"
+"""Every code but an accelerator has one of these characters, as a regular expression."""
 
 
 def plain(sentence: Sentence) -> str:
@@ -60,6 +65,11 @@ def plain(sentence: Sentence) -> str:
     if isinstance(sentence, str):
         return sentence
     return "".join(piece.text if isinstance(piece, Code) else piece for piece in sentence)
+
+
+def codes_of(text: str) -> list[str]:
+    """The codes of a text, or the placeholders that stand for them, in order; accelerators are left out."""
+    return [match[0] for match in _CODES.finditer(text) if match[0] != "%%"]
 
 
 def mask(text: str) -> tuple[str, tuple[str, ...]]:
@@ -90,9 +100,16 @@ def mask_pair(source: Sentence, target: Sentence) -> tuple[str, str]:
 
 
 def remove(source: Sentence, target: Sentence) -> tuple[str, str]:
-    """Both sides without codes. Entities become their character; accelerators go where both sides have one."""
+    """Both sides without codes. Entities become their character; accelerators go where both sides have one.
+
+    A mark inside a word or an address that stands on both sides (`my_page`, `?a=b&c=d`) is none.
+    """
     sources, targets = _pieces(source), _pieces(target)
-    accelerators = _ACCELERATORS.intersection(_codes(sources)).intersection(_codes(targets))
+    accelerators = frozenset(
+        mark
+        for mark in _ACCELERATORS.intersection(_codes(sources)).intersection(_codes(targets))
+        if not _is_in_name(mark, sources, plain(target)) and not _is_in_name(mark, targets, plain(source))
+    )
     return _bare(sources, accelerators), _bare(targets, accelerators)
 
 
@@ -151,6 +168,16 @@ def _numbered(pieces: list[str | Code], table: dict[str, int]) -> str:
         piece if isinstance(piece, str) else chr(FIRST + table[piece.text]) if piece.text in table else piece.text
         for piece in pieces
     )
+
+
+def _is_in_name(mark: str, pieces: list[str | Code], other: str) -> bool:
+    """Whether a mark is inside a run of ASCII without blanks that `other` has too, punctuation at its ends aside."""
+    padded = ["", *pieces, ""]
+    place = padded.index(Code(mark))
+    before, after = (one if isinstance(one, str) else "" for one in (padded[place - 1], padded[place + 1]))
+    head = before[len(before.rstrip(_INK)) :].lstrip(string.punctuation)
+    tail = after[: len(after) - len(after.lstrip(_INK))].rstrip(string.punctuation)
+    return bool(head) and f"{head}{mark}{tail}" in other
 
 
 def _bare(pieces: list[str | Code], accelerators: frozenset[str]) -> str:

@@ -53,6 +53,10 @@ def found(*names: str, split: str | None = "train") -> list[str]:
         ("x_EN.txt", "x_it.txt"),
         ("en/1.txt", "it/1.txt"),
         ("data/en/a/1.txt", "data/it/a/1.txt"),
+        ("train.en-US", "train.it-IT"),
+        ("train.en_US.txt.gz", "train.it.txt"),
+        ("en-GB.txt", "it_IT.txt"),
+        ("en-US/1.txt", "it-IT/1.txt"),
     ],
 )
 def test_two_text_files_belong_together(pair: tuple[str, str]) -> None:
@@ -61,6 +65,14 @@ def test_two_text_files_belong_together(pair: tuple[str, str]) -> None:
 
 def test_files_of_other_names_do_not() -> None:
     assert found("a.en", "b.it", "open.txt", "edit.txt", "x.en.png", "x.it.png") == []
+
+
+def test_of_several_regions_the_one_that_fits_best_is_taken() -> None:
+    assert found("a.en-GB", "a.en", "a.it-IT", "a.it-CH") == ["a.en and a.it-CH"]
+    pairs = pairs_of_files([(name, Path(name)) for name in ("a.pt", "b.pt-BR", "b.pt-PT")], ("pt-BR", "pt-PT"), None)
+    assert [one.name for one in pairs] == ["b.pt-BR and b.pt-PT"]
+    assert found("corpus-en-it.txt", "corpus-it-en.txt") == []  # each has both languages
+    assert found("en-test.txt", "it-test.txt", split=None) == []
 
 
 def test_words_choose_a_split() -> None:
@@ -76,7 +88,7 @@ def test_words_inside_the_names_of_documents_mean_nothing() -> None:
         "test of dev.po",
         "valid-checker.md.xlf",
     ]
-    assert found("test.en-it.tmx", "a.tmx", split="test") == ["test.en-it.tmx"]
+    assert found("test.en-it.tmx", "test.en-US.xlf", "a.tmx", split="test") == ["test.en-US.xlf", "test.en-it.tmx"]
 
 
 def test_beside_parquet_and_arrow_files_others_only_tell_about_them() -> None:

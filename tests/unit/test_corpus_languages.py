@@ -2,7 +2,7 @@
 
 import pytest
 
-from translator.corpus.languages import best, likeness
+from translator.corpus.languages import best, likeness, likeness_of_name
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,14 @@ def test_the_best_is_the_exact_then_the_preferred_then_the_first() -> None:
     assert best("en", ["fr", "en-GB", "en-US"], "EN-us") == 2
     assert best("en", ["en-GB", "en"], "en-GB") == 1
     assert best("it", ["en"]) is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "name", "expected"),
+    [
+        ("en", " EN_us ", 1), ("zh", "zh-Hans-CN", 1), ("pt-BR", "pt", 2), ("es", "es-419", 1), ("my_own", "My-Own", 0),
+        ("en", "en-url", None), ("en", "en-test", None), ("en", "en.text", None), ("en", "En. A", None),
+    ],
+)  # fmt: skip
+def test_likeness_of_names(wanted: str, name: str, expected: int | None) -> None:
+    assert likeness_of_name(wanted, name) == expected

@@ -234,6 +234,27 @@ def test_files_in_an_archive_are_named_and_chosen(tmp_path: Path) -> None:
     assert joined.locate(2).endswith("pairs.tsv, line 1")
 
 
+def test_documents_in_folders_and_archives_are_known_by_their_root(tmp_path: Path) -> None:
+    memory = '<tmx><header/><body><tu><tuv xml:lang="{}"><seg>a</seg></tuv><tuv xml:lang="de"><seg>A</seg></tuv></tu>'
+    files = {
+        "memory.xml": memory.format("en") + "</body></tmx>",
+        "a.docx.sdlxliff": '<?xml version="1.0"?><!-- n --><xliff version="1.2"><file source-language="en" '
+        'target-language="de"><body><trans-unit><source>b</source><target>B</target></trans-unit></body></file></xliff>',
+        "memory.tmx.bak": memory.format("en") + "</body></tmx>",
+        "README.md": "<p>Write <code><tmx version='1.4'></code></p>",
+        "notes.txt": "c\tC\n",
+        "damaged.gz": "\x1f\x8b",
+    }
+    (tmp_path / "folder").mkdir()
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as file:
+        for name, text in files.items():
+            file.writestr(name, text)
+            (tmp_path / "folder" / name).write_text(text, encoding="latin-1")
+    os.mkfifo(tmp_path / "folder" / "pipe")
+    for place in (tmp_path / "a.zip", tmp_path / "folder"):
+        assert [row["source"] for row in read_en_de(place).dataset] == ["b", "a"]
+
+
 def test_a_folder_without_pairs_says_what_it_looked_for(tmp_path: Path) -> None:
     (tmp_path / "en.txt").write_text("a\n")
     with pytest.raises(

@@ -61,11 +61,17 @@ EXPECTED = [
 def test_entries_of_a_po_file(tmp_path: Path) -> None:
     assert rows(tmp_path, po()) == EXPECTED
     assert rows(tmp_path, po(), fuzzy=True)[1][1:] == ("guess", "forse")
+    assert rows(tmp_path, po(), obsolete=True)[-1][1:] == ("old", "vecchio")
     assert rows(tmp_path, po(language="it_IT.UTF-8")) == rows(tmp_path, po(language="")) == EXPECTED
 
 
 def test_the_language_of_the_header_decides_the_direction(tmp_path: Path) -> None:
     assert rows(tmp_path, po(), languages=("it", "en"))[0] == (8, "_Apri\n", "_Open\n")
+    assert rows(tmp_path, po(), languages=("it-IT", "en_US"))[0] == (8, "_Apri\n", "_Open\n")
+    for pair in (("en", "de"), ("fr", "de"), ("it", "de")):  # English msgids are no German targets
+        language = pair[0].replace("en", "en_GB")
+        reason = Unusable(f"the file is in {language}, says its header")
+        assert rows(tmp_path, po(language=language), languages=pair) == [(1, reason, None)]
     assert rows(tmp_path, po(language="de")) == [(1, Unusable("the file is in de, says its header"), None)]
 
 

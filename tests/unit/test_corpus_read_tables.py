@@ -85,6 +85,8 @@ def test_csv_with_another_separator(rows: Rows, mark: str) -> None:
         ("x\ty\tz\na\tb\tA\n", {"source_column": "x", "target_column": "z"}, (2, "a", "A")),
         ("7\ta\tA\n", {"source_column": 1, "target_column": 2}, (1, "a", "A")),
         ("\nen\tde\na\tA\n", {}, (3, "a", "A")),
+        ("de-DE\ten_US\nA\ta\n", {}, (2, "a", "A")),
+        ("En. A\tde. Ein\n", {}, (1, "En. A", "de. Ein")),
     ],
 )
 def test_header_and_columns(rows: Rows, text: str, options: dict[str, object], expected: Row) -> None:
@@ -130,6 +132,8 @@ def test_an_empty_table_has_no_rows(rows: Rows, reader: Reader) -> None:
         '{"src": "a", "tgt": "A"}',
         '{"source": "a", "target": "A"}',
         '{"source": "wikipedia", "en": "a", "de": "A"}',
+        '{"en-US": "a", "de-DE": "A", "en_url": "x"}',
+        '{"translation": {"de-AT": "A", "en-GB": "a"}}',
         '{"id": 1, "translation": {"de": "A", "fr": "â", "en": "a"}}',
     ],
 )
@@ -172,6 +176,11 @@ def test_json_that_cannot_be_used(rows: Rows, text: str, message: str) -> None:
         (["English", "Kannada", "src", "tgt"], ("en", "kn"), ("English", "Kannada")),
         (["src", "trg"], ("en", "kn"), ("src", "trg")),
         (["en", "tgt"], ("en", "kn"), None),
+        (["kn", "en-GB", "en-US"], ("en", "kn"), None),  # which of the two?
+        (["en-US", "kn-IN", "source", "target"], ("en", "kn"), ("source", "target")),
+        (["pt", "en"], ("pt-BR", "en-US"), ("pt", "en")),
+        (["pt", "en"], ("pt-BR", "pt-PT"), None),
+        (["en_url", "kn_url"], ("en", "kn"), None),
     ],
 )
 def test_choose_columns(names: list[str], languages: tuple[str, str], expected: tuple[str, str] | None) -> None:

@@ -181,3 +181,33 @@ def test_xliff_2(tmp_path: Path) -> None:
         (2, Unusable("its state is initial"), None),
         (2, Unusable("not translated: it has no target"), None),
     ]
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        (
+            '<xliff version="1.2"><file source-language="en" target-language="it"><body><group translate="no">'
+            "<trans-unit><source>a</source><target>A</target></trans-unit><group>"
+            '<trans-unit translate="yes"><source>b</source><target>B</target></trans-unit>'
+            "<trans-unit><source>c</source><target>C</target></trans-unit></group></group>"
+            "<trans-unit><source>d</source><target>D</target></trans-unit></body></file></xliff>",
+            ["b", "d"],
+        ),
+        (
+            '<xliff version="2.0" srcLang="en" trgLang="it"><file translate="no">'
+            "<unit><segment><source>a</source><target>A</target></segment></unit>"
+            '<group translate="yes"><unit><segment><source>b</source><target>B</target></segment></unit></group></file>'
+            "<file><unit><segment><source>c</source><target>C</target></segment></unit></file></xliff>",
+            ["b", "c"],
+        ),
+    ],
+)
+def test_what_is_not_to_be_translated_is_said_by_the_nearest_element(
+    tmp_path: Path, document: str, expected: list[str]
+) -> None:
+    found = rows(tmp_path, document, read_xliff)
+    assert [source for _, source, _ in found if not isinstance(source, Unusable)] == expected
+    assert {source for _, source, _ in found if isinstance(source, Unusable)} == {
+        Unusable("marked as not to be translated")
+    }

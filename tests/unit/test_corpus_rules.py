@@ -8,6 +8,7 @@ import pytest
 from translator.config import Filters
 from translator.corpus import rules
 from translator.corpus.sides import Sides
+from translator.markup import mask_pair
 
 
 def sides(*pairs: tuple[str, str]) -> Sides:
@@ -43,6 +44,13 @@ def test_nothing_is_left_out_by_default() -> None:
         (("na na NA na na", "ನ"), {"max_repeated_words": 4}),
         (("Room 12", "ಕೊಠಡಿ 13"), {"min_shared_numbers": 0.5}),
         (("%d files", "%s ಕಡತಗಳು"), {"match_placeholders": True}),
+        (("%.*f", "ಕ"), {"match_placeholders": True}),
+        (("caf&#xE9;", "ಕ"), {"match_placeholders": True}),
+        (("&Eacute;tat", "ಕ"), {"match_placeholders": True}),
+        (("{x!r:>10}", "ಕ"), {"match_placeholders": True}),
+        (mask_pair("Open %s", "ತೆರೆ"), {"match_placeholders": True}),
+        (mask_pair("%s of %s", "ಕ %s"), {"match_placeholders": True}),
+        (mask_pair("_File", "ಕಡತ"), {"match_placeholders": True}),  # numbered, an accelerator looks like any code
     ],
 )
 def test_a_rule_leaves_out_what_it_names(pair: tuple[str, str], filters: dict[str, Any]) -> None:
@@ -71,6 +79,8 @@ def test_a_rule_leaves_out_what_it_names(pair: tuple[str, str], filters: dict[st
         (("12 of 13", "12"), {"min_shared_numbers": 0.5}),
         (("%1$s <b class='x'>of</b> {0} ${name}", "${name} {0} <b>ರ</b> %s"), {"match_placeholders": True}),
         (("50% de los casos", "ಪ್ರಕರಣಗಳಲ್ಲಿ 50%"), {"match_placeholders": True}),
+        (("_File, 100%%d", "ಕಡತ"), {"match_placeholders": True}),  # an accelerator need not be in every language
+        (mask_pair("<b>%s</b> _of %d", "%d _ರ <b>%s</b>"), {"match_placeholders": True}),
     ],
 )
 def test_a_rule_keeps_what_only_looks_like_it(pair: tuple[str, str], filters: dict[str, Any]) -> None:

@@ -1,5 +1,7 @@
 """Inline codes: which there are, that numbers are restored exactly, and that both sides get the same ones."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,8 +41,31 @@ def test_what_is_no_code_stays(text: str) -> None:
 )
 def test_accelerators(text: str, mark: str, bare: str) -> None:
     assert mask(text)[1] == (mark,)
-    assert remove(text, text) == (bare, bare)
+    assert remove(text, f"{mark}Y") == (bare, "Y")
     assert remove(text, "no key") == (text, "no key")
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("Open my_page.", "Apri “my_page”"),
+        ("打开my_page。", "(my_page)"),
+        ("See http://x.org/?a=b&c=d now", "Vedi http://x.org/?a=b&c=d"),
+        ("<b>my_page</b>", "<i>my_page</i>"),
+        ("http://x.org/~user", "(http://x.org/~user)"),
+    ],
+)
+def test_a_mark_inside_a_name_of_both_sides_is_no_accelerator(source: str, target: str) -> None:
+    def without_tags(text: str) -> str:
+        return re.sub("<.*?>", "", text)
+
+    assert remove(source, target) == (without_tags(source), without_tags(target))
+    assert remove(target, source) == (without_tags(target), without_tags(source))
+    assert unmask(*mask(source)) == source
+
+
+def test_a_mark_before_a_word_of_both_sides_is_an_accelerator() -> None:
+    assert remove("(_OK)", "_OK") == ("(OK)", "OK")
 
 
 texts = st.lists(

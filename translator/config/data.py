@@ -66,6 +66,7 @@ class Files(Section):
         "announced",
     )
     fuzzy: Bool = setting(False, "Take fuzzy entries of .po files too.", "announced")
+    obsolete: Bool = setting(False, "Take obsolete entries of .po files too.", "announced")
     streaming: Bool = setting(False, "Read a hub data set over the network without keeping its files.", "announced")
     markup: Markup | None = setting(
         None, "What becomes of inline codes in this place. By default corpus.markup.", "announced"

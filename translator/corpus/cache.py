@@ -26,7 +26,7 @@ from translator.files import (
     write_atomic,
 )
 
-TABLE_VERSION = 3
+TABLE_VERSION = 4
 """Part of every cache key: raise it when reading or hashing changes."""
 
 ABANDONED_SECONDS = 24 * 3600

@@ -13,6 +13,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from translator.corpus.languages import SCRIPT_SUBTAGS, fold
+
 NUM_CODES = 0x110000
 NO_SCRIPT, OTHER = 0, 255
 """In `script_table`: what is no letter (digits, punctuation, marks that any script may use), and rare scripts."""
@@ -102,21 +104,16 @@ Han        zh zho cmn yue
 Yi         ii
 Meetei     mni
 """
-_SUBTAGS = {"latn": "Latin", "cyrl": "Cyrillic", "arab": "Arabic", "deva": "Devanagari", "grek": "Greek",
-            "hebr": "Hebrew", "hans": "Han", "hant": "Han", "beng": "Bengali", "guru": "Gurmukhi", "tfng": "Tifinagh",
-            "ethi": "Ethiopic", "mong": "Mongolian"}  # fmt: skip
-"""Script subtags of language codes (ISO 15924), such as sr-Latn; two of the Chinese ones mean the same script here."""
-
 SCRIPTS = tuple(dict.fromkeys(re.findall(r"^(\w+)", _RANGES, re.MULTILINE)))
 """Names of the scripts that are told apart; `script_table` holds their positions from 1."""
 
 
 def scripts_of(language: str) -> tuple[str, ...]:
     """The scripts in which a language is written, such as ("Kannada",) for kn; () for a code that is not known."""
-    code, *subtags = language.lower().replace("_", "-").split("-")
+    code, *subtags = fold(language).split("-")
     for subtag in subtags:
-        if subtag in _SUBTAGS:
-            return (_SUBTAGS[subtag],)
+        if subtag in SCRIPT_SUBTAGS:
+            return (SCRIPT_SUBTAGS[subtag],)
     for line in _LANGUAGES.strip().splitlines():
         names, *codes = line.split()
         if code in codes:

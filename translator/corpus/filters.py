@@ -28,7 +28,7 @@ from translator.processes import pool, usable_cores
 Rows = NDArray[np.void]
 Hashes = NDArray[np.uint64]
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 """Part of the key of what the rules found: raise it when a rule changes."""
 
 PART_ROWS = 200_000

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from translator.corpus.languages import fold
+from translator.corpus.languages import fold, fold_name, likeness_of_name
 from translator.corpus.packing import BAD_ZIP, ENDINGS, File, Member, read_head
 from translator.errors import CorpusError
 
@@ -47,10 +47,16 @@ SPLIT_WORDS = (
 )
 """Words in file names that mean the same split, as `datasets` reads them."""
 
+BACKUPS = ("~", ".bak", ".orig", ".old", ".tmp")
+"""Endings of copies that programs leave beside a file."""
+
 SHARD = re.compile(r"(.*)-(\d{5,})-of-(\d{5,})")
 """Names of the numbered files that one table was written to."""
 
-_XML_ROOT = re.compile(r"<(?:[\w.-]+:)?(tmx|xliff)[\s>]")
+_XML_ROOT = re.compile(
+    r"(?s)\ufeff?(?:\s|<\?[^>]*>|<!--(?:(?!-->).)*-->|<!DOCTYPE[^>\[]*(?:\[[^\]]*\]\s*)?>)*"
+    r"<(?:[\w.-]+:)?(tmx|xliff)[\s>]"
+)
 _PO_BEGINNING = re.compile(r'(?:#[^\n]*\n|\s)*msg(?:id|ctxt)\s+"')
 
 
@@ -91,9 +97,22 @@ def format_of(file: File) -> str | None:
     if head[257:262] == b"ustar":
         return "archive"
     text = _decoded(head)
-    if text.lstrip("\ufeff \t\r\n").startswith("<") and (root := _XML_ROOT.search(text)):
-        return root[1]
-    return by_name or _format_of_text(text)
+    root = _XML_ROOT.match(text)
+    return root[1] if root else by_name or _format_of_text(text)
+
+
+def document_format(file: File) -> str | None:
+    """The format of an XML document in a folder or an archive, whose name tells none.
+
+    Nothing else there is known by its content: notes may look like a table, and a compiled catalog repeats a .po.
+    """
+    if file.name.lower().endswith(BACKUPS) or (isinstance(file, Path) and not file.is_file()):
+        return None
+    try:
+        root = _XML_ROOT.match(_decoded(read_head(file)))
+    except CorpusError:  # what is damaged or locked was not meant
+        return None
+    return root[1] if root else None
 
 
 def _decoded(head: bytes) -> str:
@@ -128,8 +147,9 @@ def pairs_of_files(files: Iterable[tuple[str, File]], languages: tuple[str, str]
     """What holds pairs among named files: those of a known format, and pairs of text files named by language.
 
     Of text files, `en.txt` and `it.txt` belong together, `train.en` and `train.it`, `a/news-en.txt.gz` and
-    `a/news-it.txt.gz`, `en/1.txt` and `it/1.txt`. Where names hold words for splits, only those of `split` are taken;
-    where none names training, those without such a word are for it. None takes all.
+    `a/news-it.txt.gz`, `en/1.txt` and `it/1.txt`; a language may have a region (`train.en-US`). Where names hold words
+    for splits, only those of `split` are taken; where none names training, those without such a word are for it. None
+    takes all.
 
     Beside Parquet and Arrow files, and in what `save_to_disk` wrote, files of other formats only tell about them.
     """
@@ -139,33 +159,48 @@ def pairs_of_files(files: Iterable[tuple[str, File]], languages: tuple[str, str]
         found = [Found(name, form, (named[name],)) for name, form in formats.items() if form in COLUMNAR]
         # What save_to_disk wrote of one table belongs to every split.
         return _of_split(found, "train" if split and "state.json" in named else split, languages)
-    found = [Found(name, form, (named[name],)) for name, form in formats.items()]
-    keys = [{key: name for name in named if (key := _language_key(name, language))} for language in languages]
-    found += [
-        Found(f"{keys[0][key]} and {keys[1][key]}", "text", (named[keys[0][key]], named[keys[1][key]]))
-        for key in keys[0].keys() & keys[1].keys()
+    texts = [_by_key(named, *pair) for pair in (languages, languages[::-1])]
+    couples = [(texts[0][key], texts[1][key]) for key in texts[0].keys() & texts[1].keys()]
+    found = [
+        Found(f"{source} and {target}", "text", (named[source], named[target]))
+        for source, target in couples
+        if source != target
     ]
+    others = set(named) - {name for couple in couples for name in couple}
+    formats |= {name: form for name in others if ending_format(name) is None and (form := document_format(named[name]))}
+    found += [Found(name, form, (named[name],)) for name, form in formats.items()]
     return _of_split(sorted(found, key=lambda one: one.name), split, languages)
 
 
-def _language_key(name: str, language: str) -> str | None:
-    """The name of a text file with its language taken out; None where its name has not that language."""
+def _by_key(names: Iterable[str], language: str, other: str) -> dict[str, str]:
+    """The text files in a language by their names without it; where several have the same, the one that fits best."""
+    found: dict[str, tuple[int, str]] = {}
+    for name in names:
+        for key, rank in _language_keys(name, language, other):
+            found[key] = min(found.get(key, (rank, name)), (rank, name))
+    return {key: name for key, (_, name) in found.items()}
+
+
+def _language_keys(name: str, language: str, other: str) -> list[tuple[str, int]]:
+    """Names of a text file with its language taken out, and how well that fits; empty where its name has it not.
+
+    train.it-it may be of the region IT, or one half of what train.it-en is the other of.
+    """
     if ending_format(name) is not None:
-        return None
+        return []
+
+    def fit(code: str) -> int | None:
+        rank = likeness_of_name(language, code)
+        return None if rank == 1 and fold(other) in code.split("-") else rank  # en-it names both
+
     stem = _without_packing(name)
-    *folders, base = fold_path(stem.removesuffix(".txt"))
-    code = re.escape(fold(language))
-    if match := re.fullmatch(rf"(|.*[.\-])({code})", base):
-        return "/".join([*folders, match[1] + "*"])
-    if fold(language) in folders and stem.endswith(".txt"):
-        number = len(folders) - 1 - folders[::-1].index(fold(language))
-        return "/".join([*folders[:number], "*", *folders[number + 1 :], base])
-    return None
-
-
-def fold_path(name: str) -> list[str]:
-    """The parts of a path in the spelling that languages have for us: lower case, with - for _."""
-    return name.casefold().replace("_", "-").split("/")
+    *folders, base = fold_name(stem.removesuffix(".txt")).split("/")
+    starts = [0, *(match.end() for match in re.finditer(r"[.\-]", base))]
+    keys = [("/".join([*folders, base[:start] + "*"]), fit(base[start:])) for start in starts]
+    if all(rank is None for _, rank in keys) and stem.endswith(".txt"):
+        places = [number for number, folder in enumerate(folders) if fit(folder) is not None]
+        keys = [("/".join([*folders[:n], "*", *folders[n + 1 :], base]), fit(folders[n])) for n in places[-1:]]
+    return [(key, rank) for key, rank in keys if rank is not None]
 
 
 def _of_split(found: Sequence[Found], split: str | None, languages: Collection[str]) -> list[Found]:
@@ -187,7 +222,7 @@ def _words(found: Found, languages: Collection[str]) -> set[str]:
     if found.format not in DOCUMENTS:
         return set(re.findall(r"[a-z]+", found.name.lower()))
     stem = Path(_without_packing(found.name)).stem
-    words = set(re.findall(r"[a-z]+", stem.lower())) - {fold(language) for language in languages} - {"of"}
+    words = set(re.findall(r"[a-z]{3,}", stem.lower())) - {fold(language) for language in languages}
     return words if len(words) == 1 else set()
 
 

@@ -4,6 +4,7 @@ from functools import cache
 from typing import Any
 
 from translator.corpus import characters
+from translator.corpus.languages import fold
 from translator.corpus.sides import Mask, Side, Sides
 from translator.errors import CorpusError, missing_extra
 
@@ -42,7 +43,7 @@ def _other(side: Side, language: str, least: float) -> Mask:
 
 
 def _code(language: str) -> str:
-    return language.lower().replace("_", "-").split("-")[0]
+    return fold(language).split("-")[0]
 
 
 @cache

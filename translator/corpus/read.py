@@ -114,6 +114,7 @@ def read_pairs(
         sheet=fields.get("sheet"),
         states=None if states is None else tuple(states),
         fuzzy=fields.get("fuzzy", False),
+        obsolete=fields.get("obsolete", False),
     )
     place = _place(fields, options, key)
     mode = str(fields.get("markup") or markup)
@@ -229,7 +230,7 @@ def _existing(path: Any, key: str, *, folder: bool = False) -> Path:
 
 
 def _options_identity(options: ReadOptions) -> list[Any]:
-    return [options.languages, options.columns, options.header, options.sheet, options.states, options.fuzzy]
+    return list(vars(options).values())
 
 
 def _rows(found: Found, options: ReadOptions) -> Iterator[Row]:

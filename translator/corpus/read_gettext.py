@@ -11,9 +11,12 @@ from translator.corpus.packing import File, whole
 from translator.corpus.read_tables import ReadOptions, Row, Unusable
 from translator.errors import CorpusError, missing_extra
 
+ENGLISH = ("en", "eng")
+"""Codes of the language that msgids are in."""
+
 
 def read_po(file: File, options: ReadOptions) -> Iterator[Row]:
-    """Pairs of a PO file; the line is that of the entry. Fuzzy entries (unless asked for) and obsolete ones are out."""
+    """Pairs of a PO file; the line is that of the entry. Fuzzy and obsolete entries are out unless asked for."""
     entries = _parse(file, "pofile")
     yield from _rows(entries, options, [entry.linenum for entry in entries])
 
@@ -48,13 +51,15 @@ def _rows(entries: Any, options: ReadOptions, lines: list[int]) -> Iterator[Row]
     language = entries.metadata.get("Language", "")
     reverse = False
     if language.strip() and likeness(options.languages[1], language) is None:
-        reverse = likeness(options.languages[0], language) is not None
+        # The other way round the msgids are targets, and they are English: en_GB.po holds no pair for en-de.
+        is_english = any(likeness(code, options.languages[1]) is not None for code in ENGLISH)
+        reverse = is_english and likeness(options.languages[0], language) is not None
         if not reverse:
             yield 1, Unusable(f"the file is in {language.strip()}, says its header"), None
             return
     singular = _form_of_one(entries.metadata.get("Plural-Forms", ""))
     for line, entry in zip(lines, entries, strict=True):
-        if entry.obsolete:
+        if entry.obsolete and not options.obsolete:
             yield line, Unusable("obsolete entry"), None
         elif "fuzzy" in entry.flags and not options.fuzzy:
             yield line, Unusable("fuzzy entry"), None

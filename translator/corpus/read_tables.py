@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 
+from translator.corpus.languages import fold, fold_name, likeness_of_name
 from translator.corpus.packing import File
 from translator.corpus.read_text import read_lines
 from translator.errors import CorpusError
@@ -78,29 +79,28 @@ class TableOptions:
 
 @dataclass(frozen=True)
 class ReadOptions(TableOptions):
-    """All that a reader may want to know: of a spreadsheet the sheet, of XLIFF the states, of gettext fuzzy entries."""
+    """All that a reader may want to know: of a spreadsheet the sheet, of XLIFF the states, of gettext which entries."""
 
     sheet: str | int | None = None
     states: tuple[str, ...] | None = None
     fuzzy: bool = False
+    obsolete: bool = False
 
 
 def choose_columns(names: Collection[str], languages: tuple[str, str]) -> tuple[str, str] | None:
     """The two names that hold source and target, as they are spelt in the table, or None.
 
-    The two languages (codes or English names) come first, then "source" and "target", "src" and "tgt".
+    The two languages (codes or English names) come first, then "source" and "target", "src" and "tgt"; then codes that
+    are more special or more general, such as en-US for en, where one column alone fits each language.
     """
-    spelt = {_fold(name): name for name in names}
-    codes = (_fold(languages[0]), _fold(languages[1]))
+    spelt = {fold_name(name.strip()): name for name in names}
+    codes = (fold(languages[0]), fold(languages[1]))
     full = (LANGUAGE_NAMES.get(codes[0], codes[0]), LANGUAGE_NAMES.get(codes[1], codes[1]))
     for source, target in (codes, full, *SCHEMES):
         if source in spelt and target in spelt:
             return spelt[source], spelt[target]
-    return None
-
-
-def _fold(name: str) -> str:
-    return name.strip().casefold().replace("_", "-")
+    sources, targets = ([name for name in names if likeness_of_name(one, name) is not None] for one in languages)
+    return (sources[0], targets[0]) if len(sources) == len(targets) == 1 and sources != targets else None
 
 
 def read_tsv(path: File, options: TableOptions) -> Iterator[Row]:

@@ -20,7 +20,7 @@ def read_xliff(file: File, options: ReadOptions) -> Iterator[Row]:
     """
     for unit in units(file, "xliff", ("trans-unit", "unit")):
         reverse, reason = _direction(unit, options.languages)
-        if not reason and unit.get("translate") == "no":
+        if not reason and not _is_to_translate(unit):
             reason = "marked as not to be translated"
         if reason:
             yield unit.sourceline, Unusable(reason), None
@@ -41,6 +41,12 @@ Segment = tuple[str, object, object]
 
 def _is_taken(state: str, states: tuple[str, ...] | None) -> bool:
     return state not in UNTRANSLATED_STATES if states is None else state in states
+
+
+def _is_to_translate(unit: Any) -> bool:
+    """What the unit says, or the nearest element around it (a group, in XLIFF 2 a file too) that says it."""
+    said = (element.get("translate") for element in (unit, *unit.iterancestors()))
+    return next((word for word in said if word), "yes") != "no"
 
 
 def _direction(unit: Any, languages: tuple[str, str]) -> tuple[bool, str]:

@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow.compute as pc
 
+from translator import markup
 from translator.corpus import characters
 from translator.corpus.language import wrong_language
 from translator.corpus.sides import Mask, Side, Sides
@@ -242,21 +243,18 @@ def mismatched_numbers(sides: Sides, least: float) -> Mask:
     return sides.both_where(candidates, holds)
 
 
-_PLACEHOLDER = re.compile(
-    r"%(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z|L)?[diouxXeEfgGcs@](?![\w%])"
-    r"|%\([\w.]+\)[sdf]|%\d+\b(?!\s?%)|\$?\{[\w.:]*\}|</?[A-Za-z][\w:-]*[^<>]*>|&(?:[a-z]+|#\d+);"
-)
-
-
 def placeholders(text: str) -> Counter[str]:
-    """What a program puts text in place of (%s, %1$d, %(name)s, {0}, ${name}), tags by their names, and entities."""
+    """The inline codes of a text (accelerators aside): tags by their names, %1$d as %d, numbered ones as they are."""
     return Counter(
-        re.sub(r"^(</?[\w:-]+).*", r"\1>", re.sub(r"^%\d+\$", "%", match.group()), flags=re.DOTALL)
-        for match in _PLACEHOLDER.finditer(text)
+        re.sub(r"^(</?[\w:.-]+|<!--).*", r"\1>", re.sub(r"^%\d+\$", "%", code), flags=re.DOTALL)
+        for code in markup.codes_of(text)
     )
 
 
 def mismatched_placeholders(sides: Sides) -> Mask:
-    """Source and target do not hold the same placeholders and tags."""
-    candidates = sides.either(lambda side: side.matches(r"[%{<&]"))
+    """Source and target do not hold the same inline codes.
+
+    In numbered text an accelerator looks like any other code, so there one that a side lacks counts too.
+    """
+    candidates = sides.either(lambda side: side.matches(markup.CODE_HINT))
     return sides.both_where(candidates, lambda source, target: placeholders(source) != placeholders(target))
