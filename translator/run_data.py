@@ -84,11 +84,7 @@ def prepare_data(
         src_tokenizer, tgt_tokenizer = initial.src_tokenizer, initial.tgt_tokenizer
     else:
         src_tokenizer, tgt_tokenizer = learn_tokenizers(config, corpus, before)
-    common: dict[str, Any] = {
-        "seed": config.seed,
-        "cache": cache_folder() / "tokens",
-        "num_workers": int(config.device.threads),
-    }
+    common: dict[str, Any] = {"seed": config.seed, "cache": cache_folder() / "tokens"}
     sampling = {"dropout": config.tokenizer.dropout, "dropout_samples": config.tokenizer.dropout_samples}
     parts = encode_parts(config, corpus, src_tokenizer, tgt_tokenizer, **sampling, **common)
     train_set = mix(list(parts.values()), seed=config.seed)
