@@ -56,7 +56,8 @@ and show these descriptions when a file begins with
   An override that says where pairs lie takes the place of what the file says: `corpus.train.path=pairs.tsv`
   replaces a hub data set, and `corpus.valid.news.path=news.tsv` adds a validation set called `news`.
 - **Paths** in the file are relative to the file, paths in overrides to the current folder; `~` is your home.
-- **No effect.** A setting that you wrote but that changes nothing in this run draws a warning.
+- **No effect.** A setting that you wrote but that changes nothing in this run draws a warning. In a place of pairs, a
+  key that goes with another kind of place (`sheet` beside `source` and `target`) is an error.
 
 ## On resume
 

@@ -72,7 +72,8 @@ def resume(name: str, overrides: list[str], *, home: Path, accept_new_corpus: bo
             raise CheckpointError(
                 f"Run {name} has no checkpoint yet; begin it again with `translator train` and its configuration."
             )
-        return _run(load_config(stored, overrides), folders, [], accept_new_corpus=accept_new_corpus)
+        config = load_config(stored, overrides)
+        return _run(config, folders, unused_settings(config, overrides), accept_new_corpus=accept_new_corpus)
 
 
 def _run(

@@ -315,9 +315,9 @@ class Trainer:
         state.validation_seconds = state.validation_seconds or seconds
         state.last_validation_seconds = seconds if state.step > 0 else 0.0
         self._metrics = {tag: value for tag, value in metrics.items() if math.isfinite(value)}
-        self._metrics_step = state.step
         self.log.scalars(state.step, self.watch.seconds(), self._metrics)
         gained = state.step > 0 and self._judge()
+        self._metrics_step = state.step
         self.log.line(f"validation at step {state.step:,} ({seconds:.1f} s){': best so far' if gained else ''}")
         by_set: dict[str, list[str]] = {}
         for tag, value in self._metrics.items():
@@ -332,6 +332,8 @@ class Trainer:
         state, settings = self.state, self.settings
         value = self._metrics.get(settings.stop_on) if settings.stop_on is not None else None
         if value is None:  # nothing is watched, or the metric has no meaning for the set
+            if settings.stop_on is not None and state.best is None and self._metrics_step <= 0:  # said once in a job
+                self.log.line(f"{settings.stop_on} is not defined for this set; the newest weights count as the best.")
             return False
         sign = 1.0 if settings.higher_is_better else -1.0
         tie = self._metrics.get(str(settings.stop_on).replace("bleu", "chrf"), 0.0) if value == 0.0 else 0.0

@@ -88,6 +88,26 @@ def test_a_changed_learning_rate_is_said_and_used(copy: Path, words: list[str]) 
     assert rates[41] == pytest.approx(rates[40] / 5 * (40 / 41) ** 0.5, rel=1e-4)
 
 
+def test_a_setting_without_effect_is_said_where_a_run_goes_on(copy: Path) -> None:
+    output = command(copy, "resume", "small", "train.steps=41", "decode.length_penalty=0.9")
+    assert output.status == 0
+    assert [line for line in output.err.splitlines() if "has no effect" in line] == [
+        "Warning: decode.length_penalty has no effect: decode.beam_size is 1 (greedy)"
+    ]
+
+
+@pytest.mark.slow  # the compiler takes its time
+@pytest.mark.skipif(not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="there is no C++ compiler")
+def test_a_compiled_model_learns_the_same_under_the_same_names(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "compiled"))
+    train(write_corpus(tmp_path), "train.steps=2", "device.compile=true")
+    assert published(tmp_path).keys() == published(trained).keys()
+    losses, plain = (curve(folder, "train/loss") for folder in (tmp_path, trained))
+    assert [losses[step] for step in (1, 2)] == pytest.approx([plain[step] for step in (1, 2)], rel=0.05)
+
+
 # --- a reached limit
 
 LIMITS = {

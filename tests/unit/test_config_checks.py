@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from translator.config import Config, StopRule, load_config, stop_rule, unused_settings
+from translator.config import Config, StopRule, dump_config, load_config, stop_rule, unused_settings
 from translator.errors import ConfigError
 
 WriteConfig = Callable[..., Path]
@@ -164,6 +164,11 @@ def test_a_direction_may_confirm_what_is_known(write_config: WriteConfig) -> Non
             ["corpus.filters.drop_overlap=pair"],
             ["corpus.filters.drop_overlap has no effect", "there is no valid"],
         ),
+        (
+            ["corpus.split={test: 9}", "corpus.filters.drop_overlap=pair"],
+            ["corpus.filters.drop_overlap has no effect: corpus.split keeps all pairs of a source in one set"],
+        ),
+        (["corpus.split={}", "corpus.test=t.tsv", "corpus.filters.drop_overlap=pair"], []),
     ],
 )
 def test_settings_without_effect_draw_a_warning(
@@ -171,3 +176,21 @@ def test_settings_without_effect_draw_a_warning(
 ) -> None:
     sentences = unused_settings(load_config(write_config(), overrides))
     assert [sentence[: len(one)] for sentence, one in zip(sentences, said, strict=True)] == said
+
+
+@pytest.mark.parametrize(
+    ("overrides", "keys"),
+    [
+        ([], []),
+        (["optim.average_decay=0.9"], ["optim.average_decay"]),
+        (["optim.average=none"], []),  # average_decay is written, but not here
+        (["optim={average: none, average_decay: 0.9}"], ["optim.average_decay"]),
+        (["train.steps=9", " train.patience = 3"], ["train.patience"]),
+    ],
+)
+def test_of_a_stored_config_only_what_overrides_name_draws_a_warning(
+    write_config: WriteConfig, overrides: list[str], keys: list[str]
+) -> None:
+    stored = write_config(dump_config(load_config(write_config(), ["optim.average=none"])))
+    said = unused_settings(load_config(stored, overrides), overrides)
+    assert [sentence.split(" has no effect")[0] for sentence in said] == keys

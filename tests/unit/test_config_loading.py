@@ -1,6 +1,6 @@
 """translator.config: reading a file and overrides; every error in one report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,21 @@ from translator.errors import ConfigError
 
 WriteConfig = Callable[..., Path]
 SMALL = "corpus:\n  source_language: en\n  target_language: no\n  train: {source: a.en, target: a.no}\n"
+SMALL_CORPUS = "corpus:\n  source_language: en\n  target_language: it\n  train: {train}\n"
+PLACE_KEYS = {
+    "subset": "en-it",
+    "revision": "abc",
+    "streaming": "true",
+    "split": "test",
+    "source_column": "0",
+    "target_column": "1",
+    "header": "false",
+    "format": "tsv",
+    "sheet": "0",
+    "members": "'*'",
+    "states": "[final]",
+    "fuzzy": "true",
+}
 BILLIONS = "a: &a [1,2,3,4,5,6,7,8,9,0]\n" + "".join(
     f"{new}: &{new} [{','.join([f'*{old}'] * 10)}]\n" for old, new in zip("abcdefgh", "bcdefghi", strict=True)
 )
@@ -169,7 +184,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         ("corpus.train={source: a}", "corpus.train.source: target is missing"),
         ("corpus.train={path: a, hub: b}", "corpus.train.hub: cannot stand"),
         ("corpus.train={header: true}", "corpus.train: says no place"),
-        ("corpus.train={path: a, subset: b}", "corpus.train.subset: is"),
+        ("corpus.train={path: a, subset: b}", "corpus.train.subset: goes with hub"),
         ("corpus.train=[]", "corpus.train: [] is not allowed; allowed: {source: FILE"),
         ("corpus.valid={my set: a.tsv}", "corpus.valid.my set: the name of"),
         ("corpus.valid={a/b: a.tsv}", "corpus.valid.a/b: the name of a set"),
@@ -247,8 +262,23 @@ def test_settings_of_formats(write_config: WriteConfig) -> None:
     ]
     wrong = write_config(SMALL_CORPUS.format(train="{path: a.xlf, streaming: true}"))
     assert errors_of(wrong) == [
-        "my.yaml:4: corpus.train.streaming: is a setting of hub data sets; give hub or remove it"
+        "my.yaml:4: corpus.train.streaming: goes with hub and has no effect beside path; remove it"
     ]
 
 
-SMALL_CORPUS = "corpus:\n  source_language: en\n  target_language: it\n  train: {train}\n"
+@pytest.mark.parametrize(
+    ("place", "keys"),
+    [
+        ("source: a, target: b", PLACE_KEYS),
+        ("starter: train", PLACE_KEYS),
+        ("hub: a/b", {"header", "format", "sheet", "members", "states", "fuzzy"}),
+        ("path: a.tsv", {"subset", "revision", "streaming"}),
+    ],
+)
+def test_a_key_of_another_kind_of_place_is_refused(write_config: WriteConfig, place: str, keys: Iterable[str]) -> None:
+    written = ", ".join(f"{key}: {value}" for key, value in PLACE_KEYS.items())
+    lines = errors_of(write_config(SMALL_CORPUS.format(train=f"{{{place}, {written}}}")))
+    assert {line.split(": ")[1] for line in lines} == {f"corpus.train.{key}" for key in keys}
+    assert all(f" and has no effect beside {place.partition(':')[0]}; remove it" in line for line in lines)
+    rest = ", ".join(f"{key}: {value}" for key, value in PLACE_KEYS.items() if key not in keys)
+    load_config(write_config(SMALL_CORPUS.format(train=f"{{{place}, tag: news, markup: remove, {rest}}}")))

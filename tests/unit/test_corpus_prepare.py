@@ -257,3 +257,12 @@ def test_overlap_is_seen_from_both_sides_of_a_corpus_that_is_learned_in_reverse(
         report = prepare(settings).report
         assert report.count("valid/de-en", "sources also in train") == found
         assert report.count("train", "dropped: source also in a held-out set") == found
+
+
+def test_options_without_effect_are_warnings_of_the_report(write: Write) -> None:
+    train = TrainingCorpus(path=write("train", TRAIN), sheet=0)
+    corpus = prepare(Settings([train], {"path": write("valid", [("New.", "Neu.")]), "states": ["final"]}))
+    assert [warning.partition(": ")[0] for warning in corpus.report.warnings] == [
+        "corpus.train[0].sheet has no effect",
+        "corpus.valid.states has no effect",
+    ]

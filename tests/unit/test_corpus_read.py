@@ -206,6 +206,33 @@ def write_sheet(folder: Path) -> Path:
     return folder / "pairs.xlsx"
 
 
+IDLE: list[tuple[Callable[[Path], Any], dict[str, Any], list[str]]] = [
+    (write_tsv, {"source_column": 0, "target_column": 1, "header": False}, []),
+    (write_tsv, {"sheet": 0, "states": ["final"], "fuzzy": True}, ["sheet", "states", "fuzzy"]),
+    (write_tsv, {"members": "*", "split": "test"}, ["members", "split"]),
+    (write_tsv, {"split": "train", "fuzzy": False, "sheet": None}, []),
+    (write_jsonl, {"header": True}, ["header"]),
+    (write_sheet, {"sheet": 0, "header": False, "source_column": 0, "target_column": 1}, []),
+    (write_folder, {"split": "train", "members": "train.*"}, []),
+    (write_folder, {"split": "test", "members": "train.*"}, ["split"]),
+    (write_folder, {"header": False}, ["header"]),
+    (write_zip, {"header": False, "split": "train"}, []),  # what is inside is not known before it is read
+    (write_zip, {"split": "test", "members": "*.txt"}, ["split"]),
+]
+
+
+@pytest.mark.parametrize(("write", "options", "idle"), IDLE)
+def test_options_that_nothing_asks_for_are_said(
+    tmp_path: Path, write: Callable[[Path], Any], options: dict[str, Any], idle: list[str]
+) -> None:
+    place = write(tmp_path)
+    place = {**(place if isinstance(place, dict) else {"path": place}), **options}
+    for _ in range(2):  # the second time from the cache
+        result = read_en_de(place, key="corpus.train[0]")
+        keys = [sentence.partition(" has no effect: ")[0] for sentence in result.unused]
+        assert sorted(keys) == sorted(f"corpus.train[0].{option}" for option in idle)
+
+
 @pytest.mark.parametrize("write", [write_zip, write_folder, write_sheet])
 def test_what_people_have_needs_one_line(tmp_path: Path, write: Callable[[Path], Any]) -> None:
     result = read_en_de(write(tmp_path))

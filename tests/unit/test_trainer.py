@@ -250,6 +250,15 @@ def test_where_bleu_is_zero_chrf_decides(tmp_path: Path) -> None:
     assert trainer.state.best == {"value": 0.0, "step": 8, "tie": 40.0}
 
 
+def test_a_metric_that_the_set_does_not_have_is_said_once(tmp_path: Path) -> None:
+    values = {0: 1.0, 4: 1.0, 8: 1.0, 12: 1.0}
+    make_trainer(tmp_path, validate=scores(values, "valid/loss"), validate_first=True).run()
+    told = [line for line in (tmp_path / "run" / "train.log").read_text().splitlines() if "valid/bleu" in line]
+    assert len(told) == 1
+    assert told[0].endswith("valid/bleu is not defined for this set; the newest weights count as the best.")
+    assert (tmp_path / "published").read_text() == "12"
+
+
 def test_patience_survives_a_resume(tmp_path: Path) -> None:
     values = {4: 10.0, 8: 9.0, 12: 9.5, 16: 10.0, 20: 99.0}
     make_trainer(tmp_path, total_steps=12, patience=3, validate=scores(values)).run()

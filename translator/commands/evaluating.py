@@ -221,9 +221,14 @@ def _print(results: Mapping[str, Result]) -> None:
     ]
     print(table(["set", "lines", *(COLUMNS[name][0] for name in shown)], rows))
     print()
-    result = next(iter(results.values()))
-    for name, signature in result.signatures.items():
-        print(f"{COLUMNS[name][0]}: {signature}")
+    for name in shown:
+        sets_of: dict[str, list[str]] = {}
+        for set_name, result in results.items():
+            if signature := result.signatures.get(name):
+                sets_of.setdefault(signature, []).append(set_name)
+        for signature, sets in sets_of.items():
+            of = f" of {', '.join(sets)}" if len(sets_of) > 1 else ""
+            print(f"{COLUMNS[name][0]}{of}: {signature}")
     print("CER, WER: edits per reference character or word, the whole set at once; they can exceed 1.")
     for set_name, result in results.items():
         for note in result.notes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -108,8 +109,11 @@ def problems_between_sections(config: Config) -> list[Problem]:
     return found
 
 
-def unused_settings(config: Config) -> list[str]:
-    """Sentences about settings the user wrote that change nothing in this run."""
+def unused_settings(config: Config, overrides: Sequence[str] | None = None) -> list[str]:
+    """Sentences about settings the user wrote that change nothing in this run.
+
+    Of a stored config, in which every setting is written, only about those that `overrides` name.
+    """
     corpus, optim, model, decode, train = config.corpus, config.optim, config.model, config.decode, config.train
     kind = config.tokenizer.kind
     no_validation = not validation_sets(config)
@@ -126,8 +130,9 @@ def unused_settings(config: Config) -> list[str]:
         ("optim.average_last", optim.average != "last", f"optim.average is {optim.average}"),
         ("optim.min_learning_rate", optim.schedule in ("vaswani", "constant"),
          f"optim.schedule is {optim.schedule}"),
-        ("corpus.filters.drop_overlap", no_validation and not corpus.test and corpus.split is None,
-         "there is no validation or test set"),
+        ("corpus.filters.drop_overlap", not corpus.valid and not corpus.test,
+         "there is no validation or test set" if corpus.split is None else
+         "corpus.split keeps all pairs of a source in one set"),
         ("corpus.filters.source_scripts", no_scripts, "min_script is null and drop_invisible is false"),
         ("corpus.filters.target_scripts", no_scripts, "min_script is null and drop_invisible is false"),
         ("corpus.mix.temperature", len(corpus.train) == len(corpus.all_directions) == 1,
@@ -158,7 +163,10 @@ def unused_settings(config: Config) -> list[str]:
             "there is no validation set, so the newest weights count as the best;"
             " give corpus.valid, or corpus.split to take pairs from corpus.train"
         )
-    return said
+    if overrides is None:
+        return said
+    named = tuple(f"{override.partition('=')[0].strip()}." for override in overrides)
+    return [sentence for sentence in said if f"{sentence.split()[0]}.".startswith(named)]
 
 
 def written_keys(section: BaseModel, prefix: str = "") -> set[str]:

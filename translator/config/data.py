@@ -95,9 +95,9 @@ class Files(Section):
         elif len(given) > 1:
             found.append(((given[1],), f"cannot stand beside {given[0]}; give one place of the pairs"))
         found += [
-            ((key,), "is a setting of hub data sets; give hub or remove it")
-            for key in ("subset", "revision", "streaming")
-            if getattr(self, key) and self.hub is None and given
+            ((key,), f"goes with {' or '.join(forms)} and has no effect beside {given[0]}; remove it")
+            for key, forms in GOES_WITH.items()
+            if given and not set(forms) & set(given) and getattr(self, key) != Files.model_fields[key].default
         ]
         return found
 
@@ -105,6 +105,14 @@ class Files(Section):
 FORMS = {"source": "source", "target": "source", "path": "path", "hub": "hub", "subset": "hub",
          "revision": "hub", "streaming": "hub", "starter": "starter"}  # fmt: skip
 """Keys of Files that say where the pairs lie -> which of the four forms they belong to."""
+
+
+GOES_WITH: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("subset", "revision", "streaming"), ("hub",)),
+    **dict.fromkeys(("split", "source_column", "target_column"), ("path", "hub")),
+    **dict.fromkeys(("header", "format", "sheet", "members", "states", "fuzzy"), ("path",)),
+}
+"""Keys of Files that say how pairs are found in a place -> the forms whose readers ask for them."""
 
 
 KINDS = frozenset({"source_language", "target_language", "tag", "weight", "directions", "filters"})

@@ -117,11 +117,13 @@ class OptimConfig(Section):
     average: Literal["none", "ema", "last"] = setting(
         "ema",
         "Weights used for validation and translation: the plain ones, an exponential moving average,"
-        " or the mean of the last checkpoints.",
+        " or the mean of the weights at the last validations.",
         "announced",
     )
     average_decay: Number = setting(0.999, "Decay of the moving average for each step.", "announced", gt=0, lt=1)
-    average_last: Count = setting(5, "Checkpoints in the mean when average is last.", "announced", le=1000)
+    average_last: Count = setting(
+        5, "Validations whose weights are in the mean when average is last.", "announced", le=1000
+    )
 
     def problems(self) -> list[Problem]:
         found: list[Problem] = []
@@ -201,7 +203,9 @@ class DeviceConfig(Section):
         "auto", "Number format of the layers; auto: the fastest that the processor has.", "announced"
     )
     threads: Count | Literal["auto"] = setting("auto", "Threads on a CPU.", "announced")
-    compile: Bool | Literal["auto"] = setting("auto", "Compile the model with torch.compile.", "announced")
+    compile: Bool | Literal["auto"] = setting(
+        "auto", "Compile the model with torch.compile, which delays the first steps; auto: not compiled.", "announced"
+    )
     deterministic: Bool = setting(
         False, "Only operations that give the same bits each time; slower on a GPU.", "announced"
     )

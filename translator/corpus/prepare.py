@@ -167,6 +167,7 @@ def _read(files: Any, name: str, settings: CorpusSettings, report: CorpusReport,
         parts.append(result.pairs)
         report.places.append(PlaceCounts(name, result.name, result.num_rows, len(result.pairs), dict(result.skipped)))
         report.notes += result.notes
+        report.warnings += result.unused
         for reason, count in result.skipped.items():
             report.add(name, f"{SKIPPED}{reason}", count, [result.examples[reason]])
     return join(parts)

@@ -5,7 +5,7 @@ A reader is a function (file, options) -> rows of (line, source, target). Which 
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import resources
 from itertools import islice
@@ -45,6 +45,19 @@ READERS: dict[str, Reader] = {
 }
 STARTER_LANGUAGES = ("en", "it")
 
+_TABLES = frozenset({"tsv", "csv", "jsonl", "sheet", "parquet", "arrow"})
+ASKED_BY = {
+    "source_column": _TABLES,
+    "target_column": _TABLES,
+    "header": frozenset({"tsv", "csv", "sheet"}),
+    "sheet": frozenset({"sheet"}),
+    "states": frozenset({"xliff"}),
+    "fuzzy": frozenset({"po"}),
+}
+"""Options of a place -> the formats whose readers ask for them."""
+NOT_GIVEN = {"split": "train", "fuzzy": False}
+"""Options of a place -> the value that they have where nobody gave them, if it is not None."""
+
 
 @dataclass(frozen=True)
 class ReadResult:
@@ -57,6 +70,7 @@ class ReadResult:
         skipped: rows that hold no pair, by reason.
         examples: of each reason, a few line numbers.
         notes: sentences for the user about how the input was understood.
+        unused: sentences about options that change nothing in this place.
     """
 
     name: str
@@ -65,6 +79,7 @@ class ReadResult:
     skipped: dict[str, int]
     examples: dict[str, str]
     notes: list[str]
+    unused: list[str]
 
     @property
     def dataset(self) -> datasets.Dataset:
@@ -74,11 +89,15 @@ class ReadResult:
 
 @dataclass(frozen=True)
 class _Input:
-    """One place of pairs: its name in messages, what decides its content, and how to begin reading it."""
+    """One place of pairs: its name in messages, what decides its content, and how to begin reading it.
+
+    `unused` are sentences about options that change nothing in it.
+    """
 
     name: str
     identity: dict[str, Any]
     parts: Callable[[], Iterator[Part]]
+    unused: list[str] = field(default_factory=list)
 
 
 def read_pairs(
@@ -131,7 +150,7 @@ def read_pairs(
     if tally.num_folded:
         notes.append(f"{place.name}: {tally.num_folded} pairs had a line break inside; it became a space")
     examples = {reason: _lines(tally, reason) for reason in tally.lines}
-    return ReadResult(place.name, pairs, tally.num_rows, tally.skipped, examples, notes)
+    return ReadResult(place.name, pairs, tally.num_rows, tally.skipped, examples, notes, place.unused)
 
 
 def _fields(files: Any) -> dict[str, Any]:
@@ -203,10 +222,10 @@ def _place(fields: Mapping[str, Any], options: ReadOptions, key: str) -> _Input:
         raise CorpusError(f"{key} says no place; give source and target, path, hub or starter")
     path = _existing(fields["path"], f"{key}.path", folder=True)
     if path.is_dir():
-        return _folder_input(path, fields, options)
+        return _folder_input(path, fields, options, key)
     detected = format_of(path)
     if detected == "archive":
-        return _archive_input(path, fields, options)
+        return _archive_input(path, fields, options, key)
     form = fields.get("format") or detected
     if form is None:
         raise CorpusError(
@@ -214,8 +233,29 @@ def _place(fields: Mapping[str, Any], options: ReadOptions, key: str) -> _Input:
             f".xz or .zst): set format, or give line-aligned text as source and target"
         )
     if form == "text":
-        raise CorpusError(f"{path}: format text means two files; give them as source and target")
-    return _found_input(str(path), [Found("", form, (path,))], options)
+        raise CorpusError(f"{path}: format text means two files; give them as source and target, without format")
+    unused = _unused(fields, key, path, {form}, several=False)
+    return _found_input(str(path), [Found("", form, (path,))], options, unused)
+
+
+def _unused(fields: Mapping[str, Any], key: str, path: Path, formats: set[str], *, several: bool) -> list[str]:
+    """Sentences about options that change nothing in a file, or in a folder or archive (`several`) of these formats.
+
+    Where no formats are given they are not known.
+    """
+    reasons: dict[str, str] = {}
+    if not several:
+        reasons = dict.fromkeys(("members", "split"), f"{path} is one file")
+    elif "members" in fields or fields.get("format", "text") != "text":
+        reasons = {"split": f"every file of {path} that fits members and format is read"}
+    if formats:
+        said = f"{path} is read as {', '.join(sorted(formats))}"
+        reasons |= {option: said for option, asking in ASKED_BY.items() if not asking & formats}
+    return [
+        f"{key}.{option} has no effect: {reason}"
+        for option, reason in reasons.items()
+        if fields.get(option) not in (None, NOT_GIVEN.get(option))
+    ]
 
 
 def _existing(path: Any, key: str, *, folder: bool = False) -> Path:
@@ -240,13 +280,13 @@ def _rows(found: Found, options: ReadOptions) -> Iterator[Row]:
     return READERS[found.format](found.files[0], options)
 
 
-def _found_input(name: str, found: list[Found], options: ReadOptions) -> _Input:
+def _found_input(name: str, found: list[Found], options: ReadOptions, unused: list[str]) -> _Input:
     """Files on disk: their content decides, and in a folder their names, since they are told as the pairs' origin."""
     files = [
         [one.name, one.format, [sha256_file(file) for file in one.files if isinstance(file, Path)]] for one in found
     ]
     identity = {"files": files, "options": _options_identity(options)}
-    return _Input(name, identity, lambda: ((one.name, _rows(one, options)) for one in found))
+    return _Input(name, identity, lambda: ((one.name, _rows(one, options)) for one in found), unused)
 
 
 def _chosen(named: list[tuple[str, File]], fields: Mapping[str, Any], options: ReadOptions, place: Path) -> list[Found]:
@@ -276,14 +316,15 @@ def _chosen(named: list[tuple[str, File]], fields: Mapping[str, Any], options: R
     )
 
 
-def _folder_input(folder: Path, fields: Mapping[str, Any], options: ReadOptions) -> _Input:
+def _folder_input(folder: Path, fields: Mapping[str, Any], options: ReadOptions, key: str) -> _Input:
     found = _chosen(names_in(folder), fields, options, folder)
     for file in (file for one in found for file in one.files if isinstance(file, Path)):
         check_inside(file, folder, CorpusError)
-    return _found_input(str(folder), found, options)
+    unused = _unused(fields, key, folder, {one.format for one in found}, several=True)
+    return _found_input(str(folder), found, options, unused)
 
 
-def _archive_input(path: Path, fields: Mapping[str, Any], options: ReadOptions) -> _Input:
+def _archive_input(path: Path, fields: Mapping[str, Any], options: ReadOptions, key: str) -> _Input:
     def parts() -> Iterator[Part]:
         with archive(path) as members:
             for found in _chosen(names_of(members), fields, options, path):
@@ -291,7 +332,8 @@ def _archive_input(path: Path, fields: Mapping[str, Any], options: ReadOptions) 
 
     choice = [fields.get(key) for key in ("members", "format", "split")]
     identity = {"archive": sha256_file(path), "choice": choice, "options": _options_identity(options)}
-    return _Input(str(path), identity, parts)
+    formats = {str(fields["format"])} if "format" in fields else set()
+    return _Input(str(path), identity, parts, _unused(fields, key, path, formats, several=True))
 
 
 def _hub_input(fields: Mapping[str, Any], options: ReadOptions) -> _Input:
