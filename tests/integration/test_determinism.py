@@ -1,6 +1,7 @@
 """Two whole runs of one seed are equal to the bit, however many processes prepare their corpus."""
 
 import importlib
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ def test_a_run_is_the_same_with_one_process_and_with_several(
             monkeypatch.setattr(importlib.import_module(f"translator.{module}"), name, value)
     pools = 0
 
-    class Counted(processes.ProcessPoolExecutor):
+    class Counted(ProcessPoolExecutor):
         def __init__(self, *args: Any) -> None:
             nonlocal pools
             pools += 1
