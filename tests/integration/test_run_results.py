@@ -17,11 +17,13 @@ from tests.small_run import CONFIG, VALID, command, records, state, train, write
 from translator import __version__, validation
 from translator.encode import encode_corpus
 from translator.evaluate import Evaluation
+from translator.files import cache_folder
 from translator.log import RunLog
 from translator.model import Transformer
-from translator.tokenizer import Tokenizer
+from translator.tokenizer import Tokenizer, auto_vocab_size
 from translator.translate import Translation, Translator
 from translator.validation import ValidationSet, Validator
+from translator.weights import load_tokenizers
 
 TRAIN_TAGS = [
     "train/loss",
@@ -125,6 +127,11 @@ def test_a_line_of_three_thousand_words_is_told_at_the_start(tmp_path: Path, sid
     assert len(hypotheses(folder, 2)) == 12
     assert "Partial: 12 of 13 lines are scored" in log
     assert log.index("line 7:") < log.index("step 1/2")
+    report = json.loads((folder / "runs/small/corpus.json").read_text(encoding="utf-8"))
+    (row,) = [row for row in report["rows"] if row["reason"].startswith("dropped")]
+    assert (row["set"], row["count"]) == ("train", 1)
+    assert file in row["example"]
+    assert "line 7:" in row["example"]
 
 
 # --- device
@@ -256,3 +263,48 @@ def test_the_model_card_tells_what_the_weights_are(trained: Path) -> None:
         "translator translate --model small",
     ]
     assert [part for part in expected if part not in card] == []
+
+
+# --- what a run says of itself
+
+
+def log_of(folder: Path) -> str:
+    return (folder / "runs/small/train.log").read_text(encoding="utf-8")
+
+
+def test_before_the_first_step_a_run_says_about_how_long_it_will_take(trained: Path) -> None:
+    log = log_of(trained)
+    (said,) = re.finditer(r"^Preflight: .*takes \S+ s, 60 steps at most about \d+:\d\d:\d\d\.$", log, re.MULTILINE)
+    assert said.start() < log.index("step 1/60 ")
+
+
+def test_the_settings_of_the_metrics_stand_beside_the_numbers(trained: Path) -> None:
+    settings = "metrics are computed so: 11 lines; bleu: 0-100, torchmetrics "
+    (line,) = [line for line in log_of(trained).splitlines() if line.startswith(f"valid: {settings}")]
+    notes = read_events(trained / "runs" / "small").Tensors("valid/notes/text_summary")
+    told = [(event.step, event.tensor_proto.string_val[0].decode()) for event in notes]
+    assert (0, line.removeprefix("valid: ")) in told
+    assert len(set(told)) == len(told)
+
+
+def test_the_size_of_the_vocabularies_and_the_place_of_the_cache_are_said(trained: Path) -> None:
+    log = log_of(trained)
+    sides = zip(("source", "target"), load_tokenizers(trained / "weights/small"), strict=True)
+    for side, tokenizer in sides:
+        asked = auto_vocab_size(60, "word")
+        assert f"Vocabulary ({side}, word): {tokenizer.vocab_size} entries, {asked} asked." in log.splitlines()
+    cache = re.escape(str(cache_folder()))
+    kept = rf"Tables and token ids are kept in {cache}; delete that folder to clear them\."
+    assert re.search(rf"^Corpus ready in [\d.]+ s: 60 training pairs\. {kept}$", log, re.MULTILINE)
+    assert "are unknown to" not in log
+
+
+def test_a_validation_set_of_unknown_words_is_told(tmp_path: Path) -> None:
+    folder = write_corpus(tmp_path)
+    write_pairs(folder, "valid", [("the dog sees seven ships", "il cane vede sette navi antiche")])
+    train(folder, "train.steps=1")
+    for side, share in (("source", "40%"), ("target", "50%")):
+        assert (
+            f"Warning: {share} of the {side} tokens of valid are unknown to the word vocabulary; "
+            "tokenizer.kind=bpe or unigram leaves none unknown."
+        ) in log_of(folder).splitlines()

@@ -264,3 +264,16 @@ def test_a_kill_between_checkpoint_and_weights_loses_neither(
     assert published_step(folder, "steps") == published_step(whole, name)
     assert equal(published(folder, "steps"), published(whole, name))
     assert f"| {published_step(whole, name)} |" in (folder / "weights/steps/README.md").read_text(encoding="utf-8")
+
+
+def test_raised_minutes_train_on(finished: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(finished, tmp_path / "copy")
+    done = len(curve(folder, "train/loss", "minutes"))
+    assert command(folder, "resume", "minutes", "train.minutes=0.04").status == 0
+    steps = list(curve(folder, "train/loss", "minutes"))
+    assert steps == list(range(1, len(steps) + 1))
+    assert len(steps) > done
+    assert (state(folder, "minutes")["state"], state(folder, "minutes")["step"]) == ("finished", len(steps))
+    assert f"{state(folder, 'minutes')['total_steps']:,} steps fit into 0.04 minutes" in (
+        folder / "runs/minutes/train.log"
+    ).read_text(encoding="utf-8")

@@ -5,11 +5,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from scripts import make_config_docs
-from translator.config import diff_for_resume, json_schema, load_config, unused_settings
+from translator.config import diff_for_resume, flat_settings, json_schema, load_config, unused_settings
 from translator.config.keys import known_keys
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,3 +82,43 @@ def test_the_import_is_light() -> None:
     code = "import sys, translator.config; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, capture_output=True, text=True)
     assert heavy.isdisjoint(done.stdout.split())
+
+
+BASE_SIZE = {
+    "model.d_model": 512,
+    "model.d_ff": 2048,
+    "model.num_heads": 8,
+    "model.num_encoder_layers": 6,
+    "model.num_decoder_layers": 6,
+}
+TUTORIAL = BASE_SIZE | {
+    "tokenizer.kind": "word",
+    "tokenizer.shared": False,
+    "model.share_embeddings": "none",  # the output projection is a table of its own as well
+    "model.initialisation": "xavier",
+    "model.norm": "pre",
+}
+DEFINING: dict[str, dict[str, Any]] = {
+    "char-en-kn": {
+        "tokenizer.kind": "character",
+        "tokenizer.shared": False,
+        "model.norm": "post",
+        "model.scale_embeddings": False,
+    },
+    "tutorial-en-it": TUTORIAL | {"model.norm_gain": "feature"},
+    "scalar-norm": TUTORIAL | {"model.norm_gain": "scalar"},
+    "transformer-base": BASE_SIZE
+    | {
+        "tokenizer.shared": True,
+        "model.share_embeddings": "all",
+        "model.norm": "post",
+        "optim.schedule": "vaswani",
+        "optim.label_smoothing": 0.1,
+    },
+}
+
+
+@pytest.mark.parametrize("name", DEFINING)
+def test_a_preset_is_the_model_whose_name_it_bears(name: str) -> None:
+    settings = flat_settings(load_config(ROOT / "configs" / f"{name}.yaml"))
+    assert {key: settings[key][0] for key in DEFINING[name]} == DEFINING[name]

@@ -1,6 +1,8 @@
 """Log files: what is written, and that a rewound log holds nothing twice."""
 
 import json
+import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -54,3 +56,28 @@ def test_nothing_is_written_before_the_log_is_opened(tmp_path: Path) -> None:
     log.open()
     log.line("second")
     assert (tmp_path / "run" / "train.log").read_text() == "first\nsecond\n"
+
+
+class Terminal(StringIO):
+    """Standard error where a person looks at it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_on_a_terminal_the_numbers_stand_in_a_bar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    log = RunLog(tmp_path)
+    log.open()
+    for step, loss in ((1, "7.125"), (2, "6.250")):
+        log.interval(f"step {step}/8 plain", {"loss": loss, "tok/s": "1,234", "lr": "5.0e-04"})
+        log.progress(step, 8)
+    log.line("validation")
+    log.close()
+    shown = terminal.getvalue()
+    last = shown.rpartition("\r")[2]
+    assert all(part in last for part in ("25%", "2/8", "loss=6.250", "tok/s=1,234", "lr=5.0e-04")), last
+    assert "plain" not in shown
+    assert "\rvalidation\n" in shown
+    assert (tmp_path / "train.log").read_text().splitlines() == ["step 1/8 plain", "step 2/8 plain", "validation"]

@@ -4,10 +4,13 @@ import itertools
 import json
 import math
 import os
+import re
 import shutil
 import signal
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +25,7 @@ from translator.batches import BatchStream
 from translator.errors import TranslatorError
 from translator.log import RunLog
 from translator.model import Transformer
-from translator.optim import FlatParameters, Optimizer, WeightAverage
+from translator.optim import FlatParameters, Optimizer, WeightAverage, learning_rate
 from translator.trainer import Trainer
 from translator.training_state import Settings, State, plan_steps, step_seed
 
@@ -413,3 +416,136 @@ def test_seeds_of_neighbouring_steps_share_nothing() -> None:
     seeds = {step_seed(seed, step, micro) for seed in range(5) for step in range(50) for micro in range(4)}
     assert len(seeds) == 1000
     assert max(seeds) < 2**63
+
+
+def falling(step: int, total: int | None, warmup: int) -> float:
+    """A rate that is 0 at the last step of the schedule, and only there."""
+    return learning_rate(step, schedule="linear", peak=1e-3, warmup_steps=warmup, total_steps=total, d_model=16)
+
+
+def test_the_schedule_ends_within_the_minutes_and_again_when_they_are_raised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a machine of even speed: a step takes 20 ms, a validation 20 ms, the first one twice as long."""
+    now = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+
+    def run(minutes: float, loaded: checkpoint.Checkpoint | None = None) -> Trainer:
+        nonlocal now
+
+        def validate(weights: Mapping[str, Tensor], step: int) -> dict[str, float]:
+            nonlocal now
+            now += 0.02 if trainer.state.validation_seconds else 0.04
+            return {"valid/bleu": 1.0}  # a gain only once: no checkpoint each time
+
+        def one_step(*args: Any) -> bool:
+            nonlocal now
+            now += 0.02
+            return step(*args)
+
+        trainer = make_trainer(
+            tmp_path,
+            loaded=loaded,
+            total_steps=None,
+            minutes=minutes,
+            validate_every=None,
+            save_every=1000,
+            log_every=50,
+            learning_rate=falling,
+            validate=validate,
+        )
+        step = trainer.train_step
+        monkeypatch.setattr(trainer, "train_step", one_step)
+        assert trainer.run().state == "finished"
+        assert trainer.state.step == trainer.state.total_steps
+        assert 0.9 * 60 * minutes < trainer.watch.seconds() <= 60 * minutes
+        rates = {record["step"]: record["train/learning_rate"] for record in lines(tmp_path) if "train/loss" in record}
+        assert [number for number, rate in rates.items() if rate == 0.0][-1] == trainer.state.step
+        return trainer
+
+    first = run(0.02).state.step
+    assert run(0.04, final_state(tmp_path)).state.step > 1.8 * first
+
+
+class ShortTargets(Pairs):
+    """Targets of half the length, so that the two sides have shares of padding of their own."""
+
+    def lengths(self, epoch: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        lengths, _ = super().lengths(epoch)
+        return lengths, (lengths - 1) // 2 + 1
+
+    def pair(self, i: int, epoch: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        source, target = super().pair(i, epoch)
+        return source, target[: len(target) // 2]
+
+
+def test_the_share_of_padding_and_the_gradient_norm_are_those_of_the_batches(tmp_path: Path) -> None:
+    def make(name: str) -> Trainer:
+        trainer = make_trainer(
+            tmp_path / name,
+            dropout=0.0,
+            label_smoothing=0.0,
+            accumulate=2,
+            log_every=2,
+            total_steps=2,
+            learning_rate=lambda *_: 0.0,  # the weights stay as they are
+        )
+        trainer.stream = BatchStream(ShortTargets((2, 9, 3, 8, 5, 6) * 6), budget=40, seed=1)
+        return trainer
+
+    make("run").run()
+    (record,) = lines(tmp_path / "run")
+    same = make("same")
+    batches = [next(same.stream) for _ in range(4)]
+    sides = [side for batch in batches for side in (batch.src_BS, batch.labels_BT)]
+    padding = sum(int((side == 0).sum()) for side in sides) / sum(side.numel() for side in sides)
+    assert 0.01 < padding < 0.5
+    assert record["train/padding_share"] == pytest.approx(padding, abs=1e-5)
+
+    losses, num_tokens = torch.zeros(()), 0
+    for batch in batches[2:]:  # those of the newest step
+        logits = same.model(batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT)
+        losses = losses + torch.nn.functional.cross_entropy(
+            logits.flatten(0, 1), batch.labels_BT.flatten(), ignore_index=0, reduction="sum"
+        )
+        num_tokens += int((batch.labels_BT != 0).sum())
+    gradients = torch.autograd.grad(losses / num_tokens, list(same.model.parameters()))
+    norm = math.sqrt(sum(float(gradient.square().sum()) for gradient in gradients))
+    assert norm > 1.0  # what it is before it is clipped to 1
+    assert record["train/gradient_norm"] == pytest.approx(norm, rel=1e-4)
+
+
+LINE = (
+    r"step (\d+)/12  loss (\d+\.\d{3})  perplexity (\d+\.\d\d)  accuracy (\d\.\d{3})  rate (\d\.\d\de-\d\d)  "
+    r"[\d,]+ tokens/s  \d+:\d\d:\d\d left"
+)
+
+
+def test_a_plain_line_holds_the_numbers_of_its_interval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_trainer(tmp_path).run()
+    shown = [line for line in capsys.readouterr().err.splitlines() if line.startswith("step ")]
+    found = [re.fullmatch(LINE, line) for line in shown]
+    numbers = [tuple(map(float, match.groups())) for match in found if match]
+    assert len(numbers) == len(shown) == 4
+    for record, (step, loss, perplexity, accuracy, rate) in zip(lines(tmp_path), numbers, strict=True):
+        assert step == record["step"]
+        assert loss == pytest.approx(record["train/loss"], abs=6e-4)
+        assert perplexity == pytest.approx(record["train/perplexity"], abs=6e-3)
+        assert accuracy == pytest.approx(record["train/accuracy"], abs=6e-4)
+        assert rate == pytest.approx(record["train/learning_rate"], rel=6e-3)
+
+
+def test_on_a_terminal_a_bar_follows_the_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    trainer = make_trainer(tmp_path)
+    trainer.run()
+    trainer.log.close()
+    shown = terminal.getvalue()
+    (newest,) = lines(tmp_path)[-1:]
+    assert "12/12 [" in shown
+    assert f"loss={newest['train/loss']:.3f}, tok/s=" in shown
+    assert f"lr={newest['train/learning_rate']:.1e}]" in shown
+    assert "perplexity" not in shown
+    assert re.search(LINE, (tmp_path / "run" / "train.log").read_text())

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 import torch
+from datasets import Dataset
 
 from translator.errors import ConfigError, TranslatorError
+from translator.evaluate import evaluate_set
 from translator.markup import mask, mask_pair, unmask
 from translator.tokenizer import Tokenizer
-from translator.translate import Alternative, Translation, Translator, _restored
+from translator.translate import Alternative, DecodeOptions, Translation, Translator, _restored
 
 Make = Callable[..., Translator]
 
@@ -283,3 +285,31 @@ def test_the_stored_config_says_whether_codes_are_numbered(
     monkeypatch.setattr("translator.translate.find_folder", lambda *args: Path())
     monkeypatch.setattr("translator.translate.load_weights", lambda folder: loaded)
     assert Translator.load("x", device="cpu").number_markup is expected
+
+
+# ---------------------------------------------------------------------- long translations
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_nothing_but_the_limit_ends_a_translation(
+    make_translator: Make, monkeypatch: pytest.MonkeyPatch, beam_size: int
+) -> None:
+    translator = make_translator()
+    endless = torch.zeros(translator.tgt_tokenizer.vocab_size)
+    endless[translator.tgt_tokenizer.encode("s")[0]] = 9.0
+    endless[Tokenizer.eos_id] = -1e4
+    monkeypatch.setattr(translator.model, "project", lambda hidden: endless.expand(*hidden.shape[:-1], -1))
+    source = "it rains it rains it rains it."
+    assert len(translator.src_tokenizer.encode(source)) == 30
+    dataset = Dataset.from_dict({"source": [source], "target": ["it rains"]})
+    for ratio, extra, limit in ((4.0, 30, 150), (0.01, 10, 10)):
+        warnings = Warnings()
+        options: DecodeOptions = {"beam_size": beam_size, "max_length_ratio": ratio, "max_length_extra": extra}
+        (translation,) = translator.translate([source], warn=warnings.append, **options)
+        assert (len(translation.tokens), translation.finished) == (limit, False)
+        assert translation.text == "s" * limit
+        told = "1 of 1 translations were ended by the length limit"
+        assert len(warnings.about(told)) == 1
+        result = evaluate_set(translator, dataset, options=options)
+        assert (result.hypotheses, result.num_capped) == (["s" * limit], 1)
+        assert any(note.startswith(told) for note in result.notes)
