@@ -116,10 +116,10 @@ def plan_steps(
     """Number of steps, and of steps between validations, that fill a budget of minutes.
 
     `seconds` of training have passed; `share` of the budget is planned for, the rest is for slower moments. The first
-    validation, of a model that knows nothing and writes up to the length cap, is taken as twice as long as later
-    ones. Where the interval is free there are `most_validations`, fewer if they would take over a twelfth of the time.
+    validation, of a model that knows nothing and writes up to the length cap, is taken as half as long again as later
+    ones (measured: 1.1 to 2.9 times). Where the interval is free there are `most_validations`, fewer if they would take over a twelfth of the time.
     """
-    per_step, validation = state.step_seconds / state.step, state.validation_seconds / 2
+    per_step, validation = state.step_seconds / state.step, state.validation_seconds * 2 / 3
     rest = max(0.0, share * minutes * 60 - seconds)
     every = state.validate_every
     if every is None:

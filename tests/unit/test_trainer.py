@@ -367,8 +367,8 @@ def test_the_last_validation_ends_within_the_minutes() -> None:
     ("step", "step_seconds", "seconds", "validation", "every", "expected"),
     [
         (20, 10.0, 10.0, 0.0, None, (20 + 1132, 58)),  # 576 s - 10 s at 0.5 s each; 20 validations
-        (20, 10.0, 10.0, 20.0, None, (20 + 1037, 225)),  # 10 s for a later validation: a twelfth of 566 s
-        (20, 10.0, 50.0, 20.0, 100, (20 + 876, 100)),  # 526 s at 0.5 s + 10 s / 100
+        (20, 10.0, 10.0, 15.0, None, (20 + 1037, 225)),  # 10 s for a later validation: a twelfth of 566 s
+        (20, 10.0, 50.0, 15.0, 100, (20 + 876, 100)),  # 526 s at 0.5 s + 10 s / 100
         (20, 10.0, 700.0, 0.0, None, (21, 2)),  # the budget has passed: one step more
     ],
 )
