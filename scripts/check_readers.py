@@ -35,6 +35,9 @@ from translator.commands.tables import table
 Pair = tuple[str | None, str | None]
 """A row as it stands in a file: None where a side is not there, or is not to be used."""
 
+UNREADABLE = (ValueError, LookupError, SyntaxError, AttributeError, OSError, struct.error, csv.Error)
+"""What the readers here raise for a damaged file, or for one of another kind."""
+
 NOT_USED: Pair = (None, None)
 XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
@@ -48,6 +51,8 @@ class Case:
     files: dict[str, str]
     languages: tuple[str, str]
     rows: list[Pair]
+    fault: str = ""
+    """Why there is no second reading."""
 
 
 def cases(folder: Path, source_language: str) -> Iterator[Case]:
@@ -57,8 +62,12 @@ def cases(folder: Path, source_language: str) -> Iterator[Case]:
         ending = Path(path.name.removesuffix(".gz")).suffix
         if ending in READERS:
             form, read = READERS[ending]
-            for languages, rows in read(content(path), source_language):
-                yield Case(path.relative_to(folder).as_posix(), form, {"path": str(path)}, languages, rows)
+            about = path.relative_to(folder).as_posix(), form, {"path": str(path)}
+            try:
+                for languages, rows in read(content(path), source_language):
+                    yield Case(*about, languages, rows)
+            except UNREADABLE as error:
+                yield Case(*about, ("", ""), [], f"{type(error).__name__}, {error}")
     yield from text_cases(folder, paths, source_language)
 
 
@@ -87,14 +96,13 @@ def text_cases(folder: Path, paths: Iterable[Path], source_language: str) -> Ite
             groups.setdefault(path.parent / stem, {})[language] = path
     for stem, files in groups.items():
         for source, target in directions(files, source_language):
-            sides = [lines(content(files[language])) for language in (source, target)]
-            yield Case(
-                f"{stem.relative_to(folder).as_posix()}.*",
-                "text",
-                {"source": str(files[source]), "target": str(files[target])},
-                (source, target),
-                list(zip_longest(*sides)),
-            )
+            both = {"source": str(files[source]), "target": str(files[target])}
+            about = f"{stem.relative_to(folder).as_posix()}.*", "text", both, (source, target)
+            try:
+                sides = [lines(content(files[language])) for language in (source, target)]
+                yield Case(*about, list(zip_longest(*sides)))
+            except UNREADABLE as error:
+                yield Case(*about, [], f"{type(error).__name__}, {error}")
 
 
 def directions(languages: Iterable[str], source_language: str) -> list[tuple[str, str]]:
@@ -373,6 +381,9 @@ def check(folder: Path, source_language: str) -> tuple[list[list[str]], list[str
     for case in cases(folder, source_language):
         for file in case.files.values():
             left.pop(file, None)
+        if case.fault:
+            faults.append(f"{case.name}: no second reading ({case.fault})")
+            continue
         source, target = case.languages
         theirs = expected(case.rows)
         about = [case.format, case.name, f"{source} > {target}"]
@@ -398,6 +409,8 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--source-language", default="en")
     args = parser.parse_args(words)
+    if not args.folder.is_dir():
+        parser.error(f"{args.folder} is no folder")
     with tempfile.TemporaryDirectory() as cache:  # tables of an earlier reading would hide a change of the readers
         os.environ["TRANSLATOR_CACHE"] = cache
         rows, faults, left = check(args.folder, args.source_language)

@@ -170,3 +170,22 @@ def test_an_empty_folder_is_no_success(tmp_path: Path, monkeypatch: pytest.Monke
 def test_the_first_difference_is_found() -> None:
     assert difference([("a", "b")], [("a", "b")]) == ""
     assert difference([("a", "b")], [("a", "c")]).startswith("pair 1 is ('a', 'b')")
+
+
+def test_a_file_without_a_second_reading_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.tmx").write_text(TMX[:-20])
+    (folder / "b.xlf").write_bytes(b"")
+    (folder / "e.mo").write_bytes(b"\xde\x12\x04\x95\0")
+    (folder / "more" / "h.json").write_text("{")
+    (folder / "more" / "i.it").write_bytes(b"\xff\n")
+    assert main([str(folder)]) == 1
+    said = capsys.readouterr().out
+    for name in ("a.tmx", "b.xlf", "e.mo", "more/h.json", "more/i.*"):
+        assert f"DIFFERENT: {name}: no second reading (" in said
+
+
+def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([str(tmp_path / "none")])
+    assert stop.value.code == 2
+    assert capsys.readouterr().err.endswith("none is no folder\n")
