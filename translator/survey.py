@@ -15,7 +15,7 @@ import numpy as np
 from translator import build
 from translator import corpus as corpora
 from translator.batches import EncodedPairs
-from translator.config import Config, Filters, resolve
+from translator.config import Config, CorpusConfig, Filters, resolve
 from translator.corpus.figures import figures, histogram
 from translator.corpus.filters import would_drop
 from translator.device import apply, choose_device, wait_for
@@ -49,7 +49,6 @@ def survey(config: Config, *, home: Path = Path(), sample: int | None = None, ti
     if config.train.init_from is not None:
         initial = load_initial(config.train.init_from, home)
         config = inherit(config, initial.config)
-    languages = (settings.source_language, settings.target_language)
     corpus = corpora.prepare(settings, most_rows=sample)
     if initial is None:
         before = control_tokens(settings.choices.languages, settings.choices.known_tags)
@@ -60,12 +59,12 @@ def survey(config: Config, *, home: Path = Path(), sample: int | None = None, ti
     encoded = mix(list(parts.values()), seed=config.seed)
     found: dict[str, Any] = {
         "name": config.name,
-        "languages": list(languages),
+        "directions": [str(way) for way in settings.all_directions],
         "sample": sample,
         **corpus.report.to_json(),
         "preset": settings.filters.preset,
         "off": _filters_that_are_off(corpus, config),
-        "sets": {name: figures(pairs, languages) for name, pairs in corpus.sets.items()},
+        "sets": {name: figures(pairs, _languages(settings, name)) for name, pairs in corpus.sets.items()},
         "tokens": _tokens(corpus, encoded, tokenizers),
         "training": None,
     }
@@ -88,6 +87,14 @@ def survey(config: Config, *, home: Path = Path(), sample: int | None = None, ti
         except TranslatorError as error:  # the model does not fit, or there is no such device
             found["warnings"].append(str(error))
     return found
+
+
+def _languages(settings: CorpusConfig, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Languages of both sides of a set, named as in the report; of `train`, and of a split of it, all that it has."""
+    kind, _, own = name.partition("/")
+    place = ({"valid": settings.valid, "test": settings.test}.get(kind) or {}).get(own or kind)
+    sources, targets = zip(*map(settings.languages, settings.train if place is None else [place]), strict=True)
+    return tuple(dict.fromkeys(sources)), tuple(dict.fromkeys(targets))
 
 
 def _filters_that_are_off(corpus: corpora.Corpus, config: Config) -> list[dict[str, Any]]:

@@ -22,16 +22,16 @@ EVIL = "<script>alert(1)</script> & \u202eabc \"'"
 
 def found(**changes: Any) -> dict[str, Any]:
     """What a survey gives, of three pairs."""
-    train = figures(made((EVIL, "ಕನ್ನಡ"), ("two words", "x"), ("a", "ಅ")), ("en", "kn"))
+    train = figures(made((EVIL, "ಕನ್ನಡ"), ("two words", "x"), ("a", "ಅ")), (("en",), ("kn",)))
     side = {"kind": "bpe", "vocabulary": 9, "per_epoch": 20, "per_word": 1.5, "unknown": 0.0, "bytes": 0.01,
             "lengths": histogram(np.array([0, 3, 1]))}  # fmt: skip
     example = {"place": "/home/me/corpora/web/pairs.tsv, line 1", "source": EVIL, "target": "ಕನ್ನಡ"}
     result = {"set": "train", "key": "max_digits", "reason": "over 50% digits", "count": 1, "examples": [example]}
     place = {"set": "train", "name": EVIL, "read": 5, "kept": 3, "held_out": 0, "skipped": {"target is empty": 1},
-             "dropped": {"over 50% digits": 1}}  # fmt: skip
+             "examples": {"target is empty": EVIL}, "dropped": {"over 50% digits": 1}}  # fmt: skip
     return {
         "name": EVIL,
-        "languages": ["en", "kn"],
+        "directions": ["en>kn"],
         "sample": None,
         "rows": [{"set": "train", "reason": "source equal to target", "count": 2, "example": EVIL}],
         "notes": [EVIL],
@@ -81,7 +81,7 @@ def test_time_and_sample_are_told() -> None:
 
 
 def test_figures_of_both_sides() -> None:
-    train = figures(made(("Hi Hi", "ಕನ್ನಡ x"), ("1, 2", "ಅ")), ("en", "kn"))
+    train = figures(made(("Hi Hi", "ಕನ್ನಡ x"), ("1, 2", "ಅ")), (("en",), ("kn",)))
     source, target = train["source"], train["target"]
     assert (train["pairs"], source["characters"], source["words"]) == (2, 9, 4)
     assert source["scripts"] == {"Latin": 1.0}

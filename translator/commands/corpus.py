@@ -3,7 +3,9 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,9 @@ from translator.commands.tables import table
 from translator.commands.training import split_words
 from translator.config import load_config, unused_settings
 from translator.errors import TranslatorError
+
+SIDES = ("source", "target")
+MOST_BINS, BAR_WIDTH, MOST_CHARACTERS = 8, 20, 15
 
 
 def corpus(args: argparse.Namespace) -> int:
@@ -33,7 +38,7 @@ def corpus(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(found, indent=1, ensure_ascii=False))
     else:
-        print("\n".join(text(found)))
+        print("\n".join(map(_visible, text(found))))
     print(f"The same with pictures: {folder / 'corpus.html'}", file=sys.stderr)
     return 0
 
@@ -45,6 +50,7 @@ def text(found: dict[str, Any]) -> Iterator[str]:
     if found["sample"]:
         yield f"A sample: the first {found['sample']:,} rows of each place.\n"
     yield from _places(found["places"])
+    yield from _no_pair(found["places"])
     yield from _filters(found)
     others = [
         row for row in found["rows"] if not row["reason"].startswith(("skipped", "dropped", "usable", "pairs left"))
@@ -56,9 +62,13 @@ def text(found: dict[str, Any]) -> Iterator[str]:
             [[row["set"], row["reason"], f"{row['count']:,}", short_paths(row["example"])] for row in others],
         )
     yield from _sides(found)
+    yield from _lengths(found)
+    yield from _characters(found["sets"]["train"])
+    yield from _longest(found["sets"]["train"]["longest"])
     yield from _training(found)
-    for kind in ("note", "warning"):
-        yield from (f"{kind}: {sentence}" for sentence in found[f"{kind}s"])
+    said = [f"{kind}: {sentence}" for kind in ("note", "warning") for sentence in found[f"{kind}s"]]
+    if said:
+        yield "\n" + "\n".join(said)
 
 
 def _places(places: list[dict[str, Any]]) -> Iterator[str]:
@@ -71,6 +81,19 @@ def _places(places: list[dict[str, Any]]) -> Iterator[str]:
         numbers = (place["read"], skipped, place["held_out"], dropped, place["kept"])
         rows.append([place["set"], short_paths(place["name"]), *(f"{number:,}" for number in numbers)])
     yield table(["set", "place", "read", "no pair", "held out", "dropped", "kept"], rows)
+
+
+def _no_pair(places: list[dict[str, Any]]) -> Iterator[str]:
+    from translator.corpus.page import short_paths
+
+    rows = [
+        [place["set"], short_paths(place["name"]), why, f"{count:,}", place["examples"][why]]
+        for place in places
+        for why, count in place["skipped"].items()
+    ]
+    if rows:
+        yield "\nRows that hold no pair"
+        yield table(["set", "place", "why", "rows", "for example"], rows)
 
 
 def _filters(found: dict[str, Any]) -> Iterator[str]:
@@ -89,22 +112,28 @@ def _filters(found: dict[str, Any]) -> Iterator[str]:
         )  # fmt: skip
 
 
-def _example(one: dict[str, Any], width: int = 30) -> str:
+def _example(one: dict[str, Any]) -> str:
     first = one["examples"][0]
-    sides = (text if len(text) <= width else f"{text[: width - 1]}…" for text in (first["source"], first["target"]))
-    return f"{first['place'].rpartition(', ')[2]}: {' | '.join(sides)}"
+    return f"{first['place'].rpartition(', ')[2]}: {_pair(first, 30)}"
+
+
+def _pair(shown: Mapping[str, str], width: int) -> str:
+    sides = (shown[side] for side in SIDES)
+    return " | ".join(text if len(text) <= width else f"{text[: width - 1]}…" for text in sides)
 
 
 def _sides(found: dict[str, Any]) -> Iterator[str]:
+    from translator.corpus.page import languages_of
+
     train, tokens = found["sets"]["train"], found["tokens"]
     yield "\nTraining pairs"
     facts = []
-    for side in ("source", "target"):
+    for side in SIDES:
         figures, own = train[side], tokens[side]
         scripts = ", ".join(f"{name} {share:.1%}" for name, share in list(figures["scripts"].items())[:3])
         facts.append(
             [
-                f"{side} ({figures['language']})",
+                f"{side} ({languages_of(figures)})",
                 f"{figures['characters']:,}",
                 f"{figures['distinct_characters']:,}",
                 f"{figures['words']:,}",
@@ -121,6 +150,70 @@ def _sides(found: dict[str, Any]) -> Iterator[str]:
     yield table(
         ["", *(row[0] for row in facts)], [[name, *(row[i] for row in facts)] for i, name in enumerate(names, 1)]
     )
+
+
+def _lengths(found: dict[str, Any]) -> Iterator[str]:
+    for unit, sides in (("tokens", found["tokens"]), ("characters", found["sets"]["train"])):
+        yield f"\nLengths of the training pairs in {unit}"
+        columns = [column for side in SIDES for column in zip(*_bins(sides[side]["lengths"]), strict=True)]
+        header = [title for side in SIDES for title in (side, "pairs", "")]
+        yield table(header, list(zip_longest(*columns, fillvalue="")))
+
+
+def _bins(lengths: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """A histogram in a few rows: lengths, pairs, a bar."""
+    from translator.corpus.page import span
+
+    *counts, rest = lengths["counts"]
+    edges = lengths["edges"]
+    step = -(-len(counts) // MOST_BINS)
+    bins = [
+        (span(edges[i], edges[min(i + step, len(counts))] - 1), sum(counts[i : i + step]))
+        for i in range(0, len(counts), step)
+    ]
+    most = max(count for _, count in bins)
+    for name, count in (*bins, (f"over {edges[-1] - 1}", rest)):
+        yield name, f"{count:,}", "#" * round(BAR_WIDTH * count / most)
+
+
+def _characters(train: Mapping[str, Any]) -> Iterator[str]:
+    rows = []
+    for side in SIDES:
+        for kind, counted in (("most frequent", train[side]["frequent"]), ("rarest", train[side]["rare"])):
+            rows.append([side, kind, _listed([(_character(c), count) for c, count in counted])])
+        if strange := list(train[side]["strange"].items()):
+            rows.append([side, "control, invisible", _listed(strange)])
+    yield "\nCharacters of the training pairs, and how often"
+    yield table(["side", "which", "characters"], rows)
+
+
+def _listed(counted: Sequence[tuple[str, int]]) -> str:
+    shown = "  ".join(f"{name} {count:,}" for name, count in counted[:MOST_CHARACTERS])
+    return shown if len(counted) <= MOST_CHARACTERS else f"{shown}  …"
+
+
+def _character(character: str) -> str:
+    """A character by itself: a mark on a circle, a joiner by its code."""
+    kind = unicodedata.category(character)
+    if kind == "Cf":
+        return f"U+{ord(character):04X}"
+    return f"◌{character}" if kind.startswith("M") else character
+
+
+def _visible(text: str) -> str:
+    """Lines without characters that could turn the terminal's direction or command it: their codes instead."""
+    from translator.corpus.characters import strange
+
+    table = strange()
+    return "".join(f"<U+{ord(c):04X}>" if table[ord(c)] and c != "\n" else c for c in text)
+
+
+def _longest(longest: list[dict[str, Any]]) -> Iterator[str]:
+    from translator.corpus.page import short_paths
+
+    yield "\nThe longest pairs"
+    rows = [[f"{one['characters']:,}", short_paths(one["place"]), _pair(one, 40)] for one in longest]
+    yield table(["characters", "where", "source | target"], rows)
 
 
 def _training(found: dict[str, Any]) -> Iterator[str]:

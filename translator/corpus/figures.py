@@ -19,8 +19,8 @@ LONGEST_COUNTED = 100_000
 SHOWN_CHARACTERS = 400
 
 
-def figures(pairs: Pairs, languages: tuple[str, str]) -> dict[str, Any]:
-    """What JSON can hold of a set: `pairs`, `source`, `target`, `longest`."""
+def figures(pairs: Pairs, languages: tuple[tuple[str, ...], tuple[str, ...]]) -> dict[str, Any]:
+    """What JSON can hold of a set whose sides are in these languages: `pairs`, `source`, `target`, `longest`."""
     counters = [_SideCounter(), _SideCounter()]
     longest: list[tuple[int, int]] = []
     row = 0
@@ -32,7 +32,7 @@ def figures(pairs: Pairs, languages: tuple[str, str]) -> dict[str, Any]:
         top = np.argsort(-lengths, kind="stable")[:NUM_LONGEST]
         longest = sorted([*longest, *((-int(lengths[i]), row + int(i)) for i in top)])[:NUM_LONGEST]
         row += len(sides)
-    source, target = (counter.figures(language) for counter, language in zip(counters, languages, strict=True))
+    source, target = (counter.figures(own) for counter, own in zip(counters, languages, strict=True))
     shown = [{**_cut(pairs.shown(i)), "characters": -length} for length, i in longest]
     return {"pairs": len(pairs), "source": source, "target": target, "longest": shown}
 
@@ -56,7 +56,7 @@ class _SideCounter:
         self._lengths += np.bincount(np.minimum(side.lengths, LONGEST_COUNTED), minlength=LONGEST_COUNTED + 1)
         self._num_words += int(pc.sum(pc.count_substring_regex(side.texts, r"\S+")).as_py() or 0)
 
-    def figures(self, language: str) -> dict[str, Any]:
+    def figures(self, languages: tuple[str, ...]) -> dict[str, Any]:
         counts = self._characters
         letters = np.where(characters.letters(), counts, 0)
         by_script = np.bincount(characters.script_table(), weights=letters, minlength=256)
@@ -66,8 +66,8 @@ class _SideCounter:
         order = np.argsort(-visible, kind="stable")[: np.count_nonzero(visible)]
         rare = order[::-1][:NUM_CHARACTERS]
         return {
-            "language": language,
-            "scripts_expected": list(characters.scripts_of(language)),
+            "languages": list(languages),
+            "scripts_expected": list(dict.fromkeys(name for one in languages for name in characters.scripts_of(one))),
             "characters": int(counts.sum()),
             "words": self._num_words,
             "distinct_characters": len(order),

@@ -20,8 +20,8 @@ COLOURS = {"source": "var(--one)", "target": "var(--two)"}
 def page(found: Mapping[str, Any]) -> str:
     """The page of what `translator.survey.survey` found."""
     style = (resources.files("translator") / "corpus" / "page.css").read_text(encoding="utf-8")
-    source, target = found["languages"]
-    title = f"{found['name']}: {source} → {target}"
+    ways = ", ".join(found["directions"]).replace(">", " → ")
+    title = f"{found['name']}: {ways}"
     body = [
         f"<h1>{escape(title)}</h1>",
         f'<p class="soft">{_about(found)}</p>',
@@ -108,7 +108,8 @@ def _places(places: Sequence[Mapping[str, Any]]) -> str:
     for place in places:
         skipped, dropped = sum(place["skipped"].values()), sum(place["dropped"].values())
         parts = [(place["kept"], "--kept"), (place["held_out"], "--one"), (dropped, "--bad"), (skipped, "--grey")]
-        why = [f"{escape(why)}: {count:,}" for part in ("skipped", "dropped") for why, count in place[part].items()]
+        reasons = [(f"{why} ({place['examples'][why]})", count) for why, count in place["skipped"].items()]
+        why = [f"{escape(reason)}: {count:,}" for reason, count in (*reasons, *place["dropped"].items())]
         more = f"<details><summary>why</summary>{'<br>'.join(why)}</details>" if why else ""
         numbers = (place["read"], skipped, place["held_out"], dropped, place["kept"])
         rows.append([escape(place["set"]), f"<bdi>{escape(short_paths(place['name']))}</bdi>{more}",
@@ -222,7 +223,7 @@ def _lengths(found: Mapping[str, Any]) -> str:
         for side in SIDES:
             one = lengths[side]
             charts.append(
-                f"<div><h3>{side.capitalize()} ({escape(train[side]['language'])}), {unit}</h3>"
+                f"<div><h3>{side.capitalize()} ({escape(languages_of(train[side]))}), {unit}</h3>"
                 f"{_histogram(one, COLOURS[side], unit)}<small>mean {one['mean']:g}, median {one['median']}, "
                 f"99 % up to {one['p99']}, longest {one['longest']:,}</small></div>"
             )
@@ -239,12 +240,12 @@ def _histogram(one: Mapping[str, Any], colour: str, unit: str) -> str:
     for i, count in enumerate(counts):
         last = i == len(counts) - 1
         tall = (base - 18) * count / most
-        span = f"over {edges[-1] - 1}" if last else _span(edges[i], edges[i + 1] - 1)
+        label = f"over {edges[-1] - 1}" if last else span(edges[i], edges[i + 1] - 1)
         bars.append(
             f'<rect x="{5 + i * step:.1f}" y="{base - tall:.1f}" width="{step - 2:.1f}" height="{tall:.1f}" rx="1.5" '
-            f'fill="{"var(--grey)" if last else colour}"><title>{span} {unit}: {count:,} pairs</title></rect>'
+            f'fill="{"var(--grey)" if last else colour}"><title>{label} {unit}: {count:,} pairs</title></rect>'
         )
-        if i % 4 == 0 and not last:
+        if i % 4 == 0 and i < len(counts) - 2:  # room for "more" at the end
             labels.append(f'<text x="{5 + i * step:.1f}" y="{base + 15:.1f}">{edges[i]}</text>')
     labels.append(f'<text x="{width - 4:.1f}" y="{base + 15:.1f}" text-anchor="end">more</text>')
     labels.append(f'<text x="5" y="11">{most:,} pairs</text>')
@@ -254,7 +255,13 @@ def _histogram(one: Mapping[str, Any], colour: str, unit: str) -> str:
     )
 
 
-def _span(first: int, last: int) -> str:
+def languages_of(figures: Mapping[str, Any]) -> str:
+    """The languages of one side of a set, as text."""
+    return ", ".join(figures["languages"])
+
+
+def span(first: int, last: int) -> str:
+    """Lengths from one to another, in words."""
     return str(first) if first == last else f"{first} to {last}"
 
 
@@ -280,10 +287,10 @@ def _characters(figures: Mapping[str, Any], side: str) -> str:
     strange = ", ".join(f"{escape(code)} ({count:,})" for code, count in figures["strange"].items())
     expected = ", ".join(figures["scripts_expected"]) or "not known"
     return (
-        f"<div><h3>{side.capitalize()} ({escape(figures['language'])}): "
+        f"<div><h3>{side.capitalize()} ({escape(languages_of(figures))}): "
         f"{figures['distinct_characters']:,} different characters</h3>"
         f"{_bar(parts, 1)}<p class='soft' style='margin-left:-12px'>{names}</p>"
-        f"<p><small>Script of the language: {escape(expected)}</small></p>"
+        f"<p><small>Scripts that go with {escape(languages_of(figures))}: {escape(expected)}</small></p>"
         f"<p><small>Most frequent</small></p>{_chips(figures['frequent'])}"
         f"<details><summary>rarest</summary>{_chips(figures['rare'])}</details>"
         + (f"<p><small>Control and invisible: {strange}</small></p>" if strange else "")

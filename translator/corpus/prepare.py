@@ -165,7 +165,8 @@ def _read(files: Any, name: str, settings: CorpusSettings, report: CorpusReport,
             markup=settings.markup,
         )
         parts.append(result.pairs)
-        report.places.append(PlaceCounts(name, result.name, result.num_rows, len(result.pairs), dict(result.skipped)))
+        counts = PlaceCounts(name, result.name, result.num_rows, len(result.pairs), result.skipped, result.examples)
+        report.places.append(counts)
         report.notes += result.notes
         report.warnings += result.unused
         for reason, count in result.skipped.items():

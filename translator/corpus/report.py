@@ -17,13 +17,17 @@ class ReportRow:
 
 @dataclass
 class PlaceCounts:
-    """What became of the rows of one place: read = skipped + held out + dropped + kept."""
+    """What became of the rows of one place: read = skipped + held out + dropped + kept.
+
+    `examples` says of each reason of `skipped` where the first such rows are.
+    """
 
     set: str
     name: str
     read: int
     kept: int
     skipped: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, str] = field(default_factory=dict)
     dropped: dict[str, int] = field(default_factory=dict)
     held_out: int = 0
 
