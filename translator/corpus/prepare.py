@@ -239,9 +239,8 @@ def _remembered(what: str, sets: list[Pairs], find: Callable[[], Counts]) -> Cou
     if sum(map(len, sets)) < LARGE:
         return find()
     key = cache_key(what, [pairs.identity for pairs in sets])
-    found: Counts = cached(key, lambda folder: {"found": find()}, what="the counts of pairs", num_bytes=COUNTS_BYTES)[
-        1
-    ]["found"]
+    _, info = cached(key, lambda folder: {"found": find()}, what="the counts of pairs", num_bytes=COUNTS_BYTES)
+    found: Counts = info["found"]
     return found
 
 
