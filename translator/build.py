@@ -31,7 +31,7 @@ from translator.config import (
 )
 from translator.device import Device, apply, available_kinds, choose_device, free_memory
 from translator.errors import CheckpointError, TranslatorError
-from translator.files import Folders, hold, make_folder, remove_leftovers, write_atomic
+from translator.files import Folders, hold, make_folder, remove_leftovers, write_or_tell
 from translator.initial import Initial, inherit, load_initial
 from translator.log import RunLog
 from translator.model import Transformer
@@ -186,7 +186,7 @@ def _open_folders(
         for change in data.changed.values():
             log.line(f"New corpus accepted: {change}. A new epoch begins.")
     text = dump_config(config)
-    write_atomic(folders.weights / "config.yaml", seal(text))
+    write_or_tell(folders.weights / "config.yaml", seal(text))
     log.save_text("config.yaml", text)
     log.save_text("corpus.json", json.dumps(data.report, indent=1, ensure_ascii=False) + "\n")
 
@@ -271,7 +271,7 @@ def make_trainer(
             vocab_sizes=(data.src_tokenizer.vocab_size, data.tgt_tokenizer.vocab_size),
             origin=data.origin,
         )
-        write_atomic(folders.weights / "README.md", card)
+        write_or_tell(folders.weights / "README.md", card)
 
     if config.device.compile:
         model.compile(dynamic=True)  # in place: parameter names stay as they are

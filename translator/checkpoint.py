@@ -28,7 +28,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from translator.errors import CheckpointError
+from translator.errors import CheckpointError, FormatError
 from translator.files import (
     check_inside,
     fsync_file,
@@ -38,6 +38,7 @@ from translator.files import (
     room_for,
     sha256_file,
     write_atomic,
+    write_or_tell,
 )
 
 FORMAT_VERSION = 2
@@ -135,7 +136,7 @@ def recover(checkpoints: Path) -> None:
     if (names := [folder.name for folder in list_checkpoints(checkpoints)]) and not (
         pointer.exists() and pointer.read_bytes() == f"{names[-1]}\n".encode()
     ):
-        write_atomic(pointer, f"{names[-1]}\n")
+        write_or_tell(pointer, f"{names[-1]}\n")
 
 
 def _remove(folder: Path) -> None:
@@ -155,6 +156,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
 
     Raises:
         CheckpointError: a file is damaged; the message names it.
+        FormatError: it is whole, and another version of this program wrote it.
         PermissionError: a file may not be read, which says nothing about its content.
     """
     try:
@@ -171,15 +173,14 @@ def load_checkpoint(folder: Path) -> Checkpoint:
             check_inside(file, folder.parent, CheckpointError)
             if sha256_file(file) != expected["sha256"]:
                 raise CheckpointError(f"{file} is damaged (its checksum differs); use another checkpoint.")
-        if not {"state.json", "model.safetensors", "optimizer.safetensors"} <= set(sums):
-            raise CheckpointError(f"{folder} does not hold a whole checkpoint; use another one.")
-        state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
-        version = state["format_version"]
-        if version != FORMAT_VERSION:
-            raise CheckpointError(
+        state = json.loads((folder / "state.json").read_text(encoding="utf-8")) if "state.json" in sums else None
+        if state is not None and (version := state["format_version"]) != FORMAT_VERSION:
+            raise FormatError(
                 f"{folder} has checkpoint format {version}, this program reads format {FORMAT_VERSION}; "
                 "use the version of the program that wrote it."
             )
+        if state is None or not {"model.safetensors", "optimizer.safetensors"} <= set(sums):  # others in other formats
+            raise CheckpointError(f"{folder} does not hold a whole checkpoint; use another one.")
         names = [Path(name).stem for name in sums if name.endswith(".safetensors")]
         tensors = {name: load_tensors(folder / f"{name}.safetensors") for name in names}
         return Checkpoint(folder, int(state["step"]), state, tensors)
@@ -192,7 +193,8 @@ def load_checkpoint(folder: Path) -> Checkpoint:
 def load_newest(checkpoints: Path) -> Checkpoint | None:
     """The newest checkpoint that is whole; None where there is none at all.
 
-    A damaged one is named in a warning and the one before it is used. Raises CheckpointError when all are damaged.
+    A damaged one is named in a warning and the one before it is used. Raises CheckpointError when all are damaged, and
+    FormatError for one of another version, which is not damaged: to go on without it would lose what it holds.
     Only for the process that holds the run: it first clears what a killed one left.
     """
     recover(checkpoints)
@@ -200,6 +202,8 @@ def load_newest(checkpoints: Path) -> Checkpoint | None:
     for folder in reversed(list_checkpoints(checkpoints)):
         try:
             return load_checkpoint(folder)
+        except FormatError:
+            raise
         except CheckpointError as error:
             problems.append(error)
             logger.warning("%s Trying the checkpoint before it.", error)

@@ -10,7 +10,6 @@ Ctrl-C (SIGINT); 141 the reader of standard output has gone; 143 stopped by SIGT
 """
 
 import argparse
-import contextlib
 import difflib
 import errno
 import importlib
@@ -23,7 +22,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from translator import __version__
+from translator import __version__, streams
 from translator.errors import TranslatorError
 
 # the module under translator.commands that holds the function of each command
@@ -371,26 +370,20 @@ def _describe_os_error(error: OSError) -> str:
     return f"{error.strerror or error}{where}.{advice}"
 
 
-def _abandon_stdout() -> None:
-    """Let what was not written go, so that Python does not try again, and complain, when it ends."""
-    with contextlib.suppress(OSError, ValueError):
-        print(end="", flush=True)  # what cannot be written is an error now, not when Python ends
-    with contextlib.suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status (module text above)."""
-    for stream in (sys.stdout, sys.stderr):  # text of any language, whatever the locale says
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", newline="\n", errors="backslashreplace")
+    with streams.prepared():
+        return _run(sys.argv[1:] if argv is None else argv)
+
+
+def _run(argv: Sequence[str]) -> int:
     # Read when torch is loaded: threads that wait sleep instead of spinning, which costs nothing on a quiet machine and
     # is more than twice as fast beside another busy process (docs/benchmarks.md).
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)
     try:
-        args = parse_arguments(sys.argv[1:] if argv is None else argv)
+        args = parse_arguments(argv)
         module = importlib.import_module(f"translator.commands.{COMMANDS[args.command]}")
         status: int = getattr(module, args.command)(args)
         print(end="", flush=True)  # what cannot be written is an error now, not when Python ends
@@ -399,12 +392,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     except BrokenPipeError:  # `translator ... | head`: the reader has what it wanted
-        _abandon_stdout()
+        streams.let_go(sys.stdout)
         return 128 + 13
     except OSError as error:
         if error.errno is None:  # a library's own error: the traceback is what helps
             raise
-        _abandon_stdout()
+        streams.let_go(sys.stdout)
         print(_describe_os_error(error), file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -24,3 +24,7 @@ def missing_extra(what: str, library: str, extra: str) -> CorpusError:
 
 class CheckpointError(TranslatorError):
     """Weights, a tokenizer or training state cannot be loaded or do not belong together."""
+
+
+class FormatError(CheckpointError):
+    """A whole checkpoint of another version of this program: nothing is wrong with it, and nothing may replace it."""

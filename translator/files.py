@@ -89,6 +89,13 @@ def write_atomic(path: Path, content: bytes | str) -> None:
     fsync_folder(path.parent)
 
 
+def write_or_tell(path: Path, content: bytes | str) -> None:
+    """`write_atomic`; where there is no room for it, a sentence says so, and how much it needs (see `room_for`)."""
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    with room_for(path, len(data)):
+        write_atomic(path, data)
+
+
 def _about(error: OSError, path: Path) -> OSError:
     """The same error with the name of the file, which a failed write does not know."""
     return OSError(error.errno, error.strerror or str(error), str(path))
@@ -192,21 +199,23 @@ def hold(file: Path, what: str) -> Iterator[None]:
     nothing is held.
     """
     make_folder(file.parent)
-    with file.open("a+", encoding="utf-8") as lock:
+    with file.open("a+b", buffering=0) as lock:  # no buffer: what does not fit is not tried again at the end
         try:
             _lock(lock.fileno(), wait=False)
         except BlockingIOError:
             lock.seek(0)
+            holder = lock.read().decode(errors="replace").strip() or "unknown"
             raise TranslatorError(
-                f"Another process ({lock.read().strip() or 'unknown'}) is training {what}; wait for its end, "
+                f"Another process ({holder}) is training {what}; wait for its end, "
                 "or train under another name (name=...)."
             ) from None
         except OSError as error:
             if error.errno not in NO_LOCKS:
                 raise
-        lock.truncate(0)
-        lock.write(f"process {os.getpid()} on {platform.node()}")
-        lock.flush()
+        own = f"process {os.getpid()} on {platform.node()}".encode()
+        with room_for(file, len(own)):
+            lock.truncate(0)
+            lock.write(own)
         yield
 
 

@@ -27,7 +27,7 @@ import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers, trainers
 
 from translator.errors import CheckpointError, ConfigError
-from translator.files import write_atomic
+from translator.files import write_or_tell
 from translator.tokenizer_form import (
     BYTE_TOKENS,
     MARKER,
@@ -201,7 +201,7 @@ class Tokenizer:
 
     def save(self, path: Path) -> None:
         """Write the tokenizer to `path` in the JSON form of the `tokenizers` library."""
-        write_atomic(path, self._inner.to_str(pretty=True) + "\n")
+        write_or_tell(path, self._inner.to_str(pretty=True) + "\n")
 
     def description(self) -> dict[str, Any]:
         """The content of the tokenizer file."""

@@ -14,9 +14,11 @@ from translator.encode import encode_corpus
 from translator.files import cache_folder
 from translator.mixing import Part, mix, num_draws, temperature_weights
 from translator.prefix import prefix_ids
-from translator.tokenizer import LEARNED_BY, Tokenizer, train_tokenizers
+from translator.tokenizer import LEARNED_BY, Tokenizer, auto_vocab_size, train_tokenizers
 from translator.validation import ValidationSet
 from translator.weights import load_tokenizers, save_tokenizers
+
+BYTES_PER_ENTRY = 100  # about: an entry and its merge in a tokenizer file
 
 
 def learn_tokenizers(config: Config, corpus: Corpus, control_tokens: Sequence[str]) -> tuple[Tokenizer, Tokenizer]:
@@ -40,7 +42,10 @@ def learn_tokenizers(config: Config, corpus: Corpus, control_tokens: Sequence[st
     wanted = config.tokenizer.model_dump(mode="json", exclude={"dropout", "dropout_samples"})
     texts = [corpus.sets["train"].fingerprint, [(first_row, len(table)) for first_row, table in turned]]
     key = cache_key(LEARNED_BY, wanted, list(control_tokens), texts)
-    folder, info = cached(key, build, what="the vocabulary", parent=cache_folder() / "tokenizers")
+    size = config.tokenizer.vocab_size
+    entries = auto_vocab_size(len(corpus.train), config.tokenizer.kind) if size == "auto" else size
+    need = BYTES_PER_ENTRY * entries * (1 if config.tokenizer.shared else 2)
+    folder, info = cached(key, build, what="the vocabulary", num_bytes=need, parent=cache_folder() / "tokenizers")
     sides = load_tokenizers(folder)
     for one, numbers in zip(sides, info["sides"], strict=True):
         one.asked_vocab_size, one.num_rare_characters = numbers

@@ -1,4 +1,4 @@
-"""Two whole runs of one seed are equal to the bit, however many processes prepare their corpus."""
+"""Two whole runs of one seed are equal to the bit, also with several processes and with other algorithms of torch."""
 
 import importlib
 from concurrent.futures import ProcessPoolExecutor
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from tests.small_run import command
 from tests.torture.runs import TRAIN, assert_equal, prepare
@@ -44,3 +45,19 @@ def test_a_run_is_the_same_with_one_process_and_with_several(
         assert ended.status == 0, ended.err
         assert (pools >= 3) == (cores > 1), pools  # reading, filtering, and tokenising or sampling
     assert_equal(folders[1], folders[3])
+
+
+def test_two_runs_with_the_algorithms_that_torch_calls_deterministic(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = torch.are_deterministic_algorithms_enabled()
+    folders = [prepare(tmp_path / name, steps=10) for name in ("first", "second")]
+    try:
+        for folder in folders:
+            monkeypatch.setenv("TRANSLATOR_CACHE", str(folder / "cache"))
+            ended = command(folder, *TRAIN, "device.deterministic=true")
+            assert ended.status == 0, ended.err
+            assert torch.are_deterministic_algorithms_enabled()
+    finally:
+        torch.use_deterministic_algorithms(before)
+    assert_equal(*folders)

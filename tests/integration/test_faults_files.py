@@ -1,5 +1,6 @@
 """Damaged files, odd places, and a weights folder that opens without this program."""
 
+import errno
 import json
 import os
 import shutil
@@ -8,10 +9,11 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.small_run import PAIRS, command, train, write_corpus
+from tests.small_run import PAIRS, command, snapshot, train, write_corpus
 from translator.checkpoint import list_checkpoints
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
@@ -199,7 +201,6 @@ def read_only(copy: Path) -> Iterator[Path]:
         path.chmod(0o755)
 
 
-@pytest.mark.slow  # two processes that load torch
 @pytest.mark.skipif(os.geteuid() == 0 and shutil.which("setpriv") is None, reason="root may write everywhere")
 def test_a_read_only_folder_translates_and_says_why_it_does_not_train(read_only: Path) -> None:
     translated = run_without_rights(read_only, "translate", "--model", "small", PAIRS[0][0])
@@ -208,3 +209,26 @@ def test_a_read_only_folder_translates_and_says_why_it_does_not_train(read_only:
     assert refused.returncode == 2
     assert "Permission denied: " in refused.stderr
     assert "Traceback" not in refused.stderr
+
+
+def test_a_checkpoint_that_may_not_be_read_is_not_taken_for_a_damaged_one(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newest = list_checkpoints(copy / "weights/small/checkpoints")[-1]
+    before = snapshot(copy)
+    (newest / "state.json").chmod(0)
+    really_open = Path.open
+
+    def refusing(file: Path, *args: Any, **kwargs: Any) -> Any:
+        if file.parts[-2:] == (newest.name, "state.json"):  # what root may read all the same
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file))
+        return really_open(file, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "open", refusing)
+    refused = command(copy, "resume", "small", "train.steps=12")
+    monkeypatch.undo()
+    (newest / "state.json").chmod(0o644)
+    assert refused.status == 2
+    assert refused.message.startswith("Permission denied: ")
+    assert f"{newest.name}/state.json. Check who may read" in refused.message
+    assert snapshot(copy) == before

@@ -41,3 +41,9 @@ def test_the_reader_of_traces_sees_what_is_missing() -> None:
     assert "never flushed" in unsafe_renames([write, flush, rename], Path("/f"))[1][0]
     inside = Call("write", "", "/f/.a/x")
     assert "/f/.a/x is not flushed" in unsafe_renames([inside, rename, folder], Path("/f"))[1][0]
+    made, its_folder = Call("openat", "", "/f/.a/x"), Call("fsync", "", "/f/.a")
+    flushed = Call("fsync", "", "/f/.a/x")
+    assert unsafe_renames([made, inside, flushed, its_folder, rename, folder], Path("/f")) == (1, [])
+    assert "/f/.a is not flushed" in unsafe_renames([made, inside, flushed, rename, folder], Path("/f"))[1][0]
+    named = Call("rename", '"/f/.a/y", "/f/.a/x"', "/f/.a/y")
+    assert "/f/.a is not flushed" in unsafe_renames([named, rename, folder], Path("/f"))[1][0]

@@ -1,16 +1,17 @@
 """Processes that are killed, signalled, or run out of space, for real; the long version is `scripts/torture`."""
 
 import json
-import random
 import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.torture.filling import can_mount, filled
 from tests.torture.jobs import Jobs
-from tests.torture.killing import finish, killed_at_aimed_moments, killed_at_random
+from tests.torture.killing import finish, killed_at_aimed_moments, until
 from tests.torture.runs import TRAIN, assert_equal, prepare
 from translator.files import hold
 
@@ -25,18 +26,12 @@ def jobs() -> Iterator[Jobs]:
 
 
 @pytest.fixture(scope="module")
-def completed(jobs: Jobs, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
-    """A run that nothing happened to, and how often it changed the disk."""
+def straight(jobs: Jobs, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that nothing happened to."""
     folder = prepare(tmp_path_factory.mktemp("straight"), steps=STEPS)
     ended = jobs.run(folder, TRAIN)
     assert ended.status == 0, ended.out
-    return folder, ended.num_changes
-
-
-@pytest.fixture(scope="module")
-def straight(completed: tuple[Path, int]) -> Path:
-    """A run that nothing happened to."""
-    return completed[0]
+    return folder
 
 
 @pytest.fixture
@@ -53,17 +48,16 @@ def test_killed_at_every_aimed_moment_it_ends_as_if_nothing_had_happened(
     killed_at_aimed_moments(jobs, straight, tmp_path, steps=STEPS)
 
 
-def test_killed_at_random_moments(jobs: Jobs, completed: tuple[Path, int], folder: Path) -> None:
-    straight, num_changes = completed
-    rng = random.Random(5)
-    assert killed_at_random(jobs, straight, folder, rng, num_changes=num_changes, most=3, steps=STEPS) > 0
+def test_killed_at_ten_random_moments(jobs: Jobs, straight: Path, tmp_path: Path) -> None:
+    *_, done = until(jobs, tmp_path, straight, seed=5, num_kills=10, steps=STEPS)
+    assert done == 10
 
 
-@pytest.mark.slow
 def test_killed_in_bfloat16(jobs: Jobs, tmp_path: Path) -> None:
-    straight = prepare(tmp_path / "straight", precision="bfloat16")
+    settings: dict[str, Any] = {"precision": "bfloat16", "steps": STEPS}
+    straight = prepare(tmp_path / "straight", **settings)
     assert jobs.run(straight, TRAIN).status == 0
-    killed_at_aimed_moments(jobs, straight, tmp_path / "killed", precision="bfloat16")
+    killed_at_aimed_moments(jobs, straight, tmp_path / "killed", **settings)
 
 
 # --- no space: no file may be longer than so many bytes, as with a quota
@@ -76,18 +70,23 @@ def test_killed_in_bfloat16(jobs: Jobs, tmp_path: Path) -> None:
         ("translator.build:save_weights", "model.safetensors could not be written"),
         ("translator.encode:cached", r"cannot be written .*the encoded corpus needs about \d"),
         ("translator.corpus.read:store_parts", r"cannot be written .*the table of .* needs about \d"),
-        ("translator.build:save_tokenizers", "tokenizer.json"),
+        ("translator.training_set:train_tokenizers", r"tokenizer.json could not be written .*needs about \d"),
+        ("translator.build:hold", r".run.lock could not be written .*needs about \d"),
+        ("translator.build:save_tokenizers", r"tokenizer.json could not be written .*needs about \d"),
+        ("translator.build:dump_config", r"config.yaml could not be written .*needs about \d"),
+        ("translator.build:model_card", r"README.md could not be written .*needs about \d"),
     ],
 )
 def test_without_space_the_file_is_named_and_the_run_goes_on_later(
     jobs: Jobs, straight: Path, folder: Path, place: str, named: str
 ) -> None:
-    if "corpus" in place or "encode" in place:
+    if any(part in place for part in ("corpus", "encode", "training_set")):
         shutil.rmtree(folder / "cache")
     else:
         jobs.run(folder, TRAIN, fault={"kill_in": "translator.checkpoint:save_checkpoint", "call": 2})
-    again = ["--restart"] if "tokenizers" in place else []
-    ended = jobs.run(folder, [*TRAIN, *again], fault={"limit_in": place, "bytes": 2000})
+    again = ["--restart"] if "build:save_tokenizers" in place else []
+    num_bytes = 0 if "hold" in place else 300
+    ended = jobs.run(folder, [*TRAIN, *again], fault={"limit_in": place, "bytes": num_bytes})
     assert ended.status == 2, ended.out
     last = ended.out.splitlines()[-1]
     assert re.search(named, last), last
@@ -104,6 +103,23 @@ def test_logs_that_cannot_be_written_do_not_end_training(jobs: Jobs, straight: P
     assert ended.status == 0, ended.out
     assert ended.out.count("Training goes on without") == 1
     assert_equal(straight, folder, logs=False)
+
+
+def test_a_disk_that_is_full_is_named_and_the_run_goes_on_later(jobs: Jobs, straight: Path, tmp_path: Path) -> None:
+    if not can_mount():
+        pytest.skip("no small disk can be mounted here: only root may, and not in every container")
+    said = filled(jobs, straight, tmp_path / "small", "a checkpoint", 0, steps=STEPS)
+    assert re.search(
+        r"step-\d+ could not be written \(No space left on device\): it needs about .* MB, and .* MB", said
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full (Linux)")
+def test_standard_error_on_a_full_disk_does_not_end_training(jobs: Jobs, straight: Path, folder: Path) -> None:
+    ended = jobs.run(folder, TRAIN, fault={"stderr": "/dev/full"})
+    assert (ended.status, ended.out) == (0, "")
+    assert "Ended: all 25 steps are done" in (folder / "runs/run/train.log").read_text()
+    assert_equal(straight, folder)
 
 
 # --- signals and the time of a job

@@ -14,6 +14,7 @@
 {"slow": 0.05}                                    each step takes at least these seconds
 {"interrupt_in": "translator.trainer:Trainer.train_step", "call": 4, "times": 2}
                                                   SIGINT so many times at the fourth step
+{"stderr": "/dev/full"}                            what is printed there meets a full disk
 """
 
 import contextlib
@@ -114,6 +115,8 @@ def arm(fault: Mapping[str, Any], folders: list[str]) -> None:
         _slow_down(fault["slow"])
     if "interrupt_in" in fault:
         at_call(fault["interrupt_in"], fault.get("call", 1), lambda: _interrupt(fault["times"]))
+    if "stderr" in fault:
+        os.dup2(os.open(fault["stderr"], os.O_WRONLY), 2)
 
 
 def _interrupt(times: int) -> None:

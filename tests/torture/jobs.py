@@ -6,6 +6,7 @@ python -m tests.torture.jobs      the process they are forked from: JSON lines i
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -39,6 +40,11 @@ class Ended:
     status: int
     out: str
     num_changes: int
+
+    @property
+    def reached(self) -> int:
+        """The last step that it told of, or 0."""
+        return max((int(step) for step in re.findall(r"^step (\d+)", self.out, re.MULTILINE)), default=0)
 
 
 class Jobs:

@@ -1,14 +1,15 @@
 """SIGKILL at chosen and at random moments."""
 
 import random
+import re
 import shutil
 import signal
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.torture.jobs import Jobs
-from tests.torture.runs import TRAIN, assert_equal, prepare
+from tests.torture.jobs import Ended, Jobs
+from tests.torture.runs import SAVE_EVERY, TRAIN, assert_equal, last_logged, newest_checkpoint, prepare
 
 # Each is met by a run in this order: what is prepared is kept by the next start.
 AIMED: Mapping[str, Mapping[str, Any]] = {
@@ -19,7 +20,8 @@ AIMED: Mapping[str, Mapping[str, Any]] = {
     "a validation": {"kill_in": "translator.validation:evaluate_set", "call": 2, "after": 0.02},
     "writing the weights": {"kill_in": "translator.build:save_weights", "call": 1},
     "half a tensor file": {"half_written": 3},
-    "renaming a checkpoint": {"kill_in": "translator.checkpoint:recover", "call": 5},
+    "before a checkpoint is renamed": {"kill_in": "translator.checkpoint:Path.rename"},
+    "between a checkpoint and the pointer to it": {"kill_in": "translator.checkpoint:recover", "call": 5},
     "removing a checkpoint": {"kill_in": "translator.checkpoint:shutil.rmtree", "call": 2},
 }
 
@@ -28,7 +30,7 @@ def killed_at_aimed_moments(jobs: Jobs, straight: Path, folder: Path, **settings
     """Kill one run at each of `AIMED`; its end must be that of `straight`."""
     prepare(folder, **settings)
     for moment, fault in AIMED.items():
-        ended = jobs.run(folder, TRAIN, fault=fault)
+        ended = go_on(jobs, folder, fault=fault)
         assert ended.status == -signal.SIGKILL, f"{moment}: {ended.status}\n{ended.out}"
     finish(jobs, straight, folder)
 
@@ -41,9 +43,9 @@ def killed_at_random(
     prepare(folder, **settings)
     for number in range(most):
         if number == 0 or rng.random() < 0.5:  # the first one is sure to come before the end
-            ended = jobs.run(folder, TRAIN, fault={"kill_at": rng.randint(1, num_changes // 3)})
+            ended = go_on(jobs, folder, fault={"kill_at": rng.randint(1, num_changes // 3)})
         else:
-            ended = jobs.run(folder, TRAIN, kill_after=rng.uniform(0.1, 1.5))
+            ended = go_on(jobs, folder, kill_after=rng.uniform(0.1, 1.5))
         if ended.status == 0:
             assert_equal(straight, folder)
             return number
@@ -52,9 +54,35 @@ def killed_at_random(
     return most
 
 
-def finish(jobs: Jobs, straight: Path, folder: Path, *, logs: bool = True) -> None:
-    """Let a run go on to its end, which must be that of `straight`."""
-    ended = jobs.run(folder, TRAIN)
+def go_on(
+    jobs: Jobs,
+    folder: Path,
+    *,
+    reached: int = 0,
+    fault: Mapping[str, Any] | None = None,
+    kill_after: float | None = None,
+) -> Ended:
+    """Begin a run or go on with it, from the newest checkpoint that stands there and from no other.
+
+    A run is equal in the end also where it lost all its checkpoints and began anew; so each start is looked at. What
+    was lost before it is no more than the steps between two checkpoints; `reached` is the step it got to, if
+    its log does not tell.
+    """
+    newest = newest_checkpoint(folder)
+    assert newest >= max(reached, last_logged(folder)) - SAVE_EVERY
+    ended = jobs.run(folder, TRAIN, fault=fault, kill_after=kill_after)
+    assert "damaged" not in ended.out, ended.out
+    assert "Trying the checkpoint before it" not in ended.out, ended.out
+    said = re.search(r"^Run run (?:begins|goes on from step (\d+)|is finished: step (\d+))", ended.out, re.MULTILINE)
+    if said is not None:
+        assert int(said[1] or said[2] or 0) == newest, ended.out
+    assert said is not None or ended.status != 0, ended.out
+    return ended
+
+
+def finish(jobs: Jobs, straight: Path, folder: Path, *, reached: int = 0, logs: bool = True) -> None:
+    """Let a run, which got to the step `reached`, go on to its end, which must be that of `straight`."""
+    ended = go_on(jobs, folder, reached=reached)
     assert ended.status == 0, ended.out
     assert_equal(straight, folder, logs=logs)
 

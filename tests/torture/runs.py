@@ -19,10 +19,11 @@ corpus:
 tokenizer: {{vocab_size: 320, dropout: 0.1, dropout_samples: 2}}
 model: {{d_model: 16, num_heads: 2, d_ff: 32, num_encoder_layers: 1, num_decoder_layers: 1}}
 batch: {{tokens: 256, accumulate: 2}}
-train: {{steps: {steps}, validate_every: 20, save_every: 7, log_every: 5}}
+train: {{steps: {steps}, validate_every: 20, save_every: {save_every}, log_every: 5}}
 device: {{kind: cpu, precision: {precision}, threads: 1}}
 """
 TRAIN = ("train", "run.yaml")
+SAVE_EVERY = 7
 TIMES = {
     "seconds",
     "step_seconds",
@@ -39,7 +40,7 @@ def prepare(folder: Path, *, precision: str = "float32", steps: int = 60, num_pa
     pairs = [" ".join(rng.choices(NUMBERS, k=rng.randint(2, 9))) for _ in range(num_pairs)]
     for name, part in (("train", pairs[20:]), ("valid", pairs[:20])):
         (folder / f"{name}.tsv").write_text("".join(f"{pair}\t{pair[::-1]}\n" for pair in part))
-    (folder / "run.yaml").write_text(CONFIG.format(precision=precision, steps=steps))
+    (folder / "run.yaml").write_text(CONFIG.format(precision=precision, steps=steps, save_every=SAVE_EVERY))
     return folder
 
 
@@ -55,6 +56,23 @@ def points(folder: Path) -> dict[str, list[tuple[int, float]]]:
     events.Reload()
     tags = [tag for tag in events.Tags()["scalars"] if "second" not in tag]
     return {tag: [(event.step, event.value) for event in events.Scalars(tag)] for tag in tags}
+
+
+def newest_checkpoint(folder: Path) -> int:
+    """The step of the newest checkpoint, or 0. Until its replacement has come a checkpoint has another name, and a kill
+    can come before the pointer is moved; it never names one that is not there."""
+    checkpoints = folder / "weights" / "run" / "checkpoints"
+    names = [path.name.removeprefix(".replaced-") for path in checkpoints.glob("*step-*")]
+    newest = max((int(name[5:]) for name in names if name.startswith("step-")), default=0)
+    pointer = checkpoints / "newest"
+    assert not pointer.exists() or int(pointer.read_text()[5:]) <= newest
+    return newest
+
+
+def last_logged(folder: Path) -> int:
+    """The last step in metrics.jsonl, or 0."""
+    file = folder / "runs" / "run" / "metrics.jsonl"
+    return max((json.loads(line)["step"] for line in file.read_text().splitlines()), default=0) if file.exists() else 0
 
 
 def assert_equal(straight: Path, other: Path, *, logs: bool = True) -> None:

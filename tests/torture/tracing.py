@@ -8,7 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-CALLS = "rename,renameat,renameat2,fsync,fdatasync,write,pwrite64,writev,pwritev,ftruncate"
+CALLS = (  # "?": some processors have no such call
+    "?rename,renameat,renameat2,fsync,fdatasync,write,pwrite64,writev,pwritev,ftruncate,"
+    "?open,openat,?creat,?mkdir,mkdirat"
+)
+CREATING = ("open", "creat", "mkdir")  # begin the names of the calls that make a file or a folder
 ROOT = Path(__file__).parents[2]
 CALL = re.compile(r"^\d+ +(\w+)\((.*)\) += (-?\d+)")
 
@@ -47,7 +51,10 @@ def _calls(lines: Iterator[str], folder: str) -> Iterator[Call]:
         if match is None or int(match[3]) < 0:
             continue
         name, text = match[1], match[2]
-        found = re.search(r'"([^"]*)"' if name.startswith("rename") else r"^\d+<([^>]+)>", text)
+        if name.startswith("open") and "O_CREAT" not in text:
+            continue
+        quoted = name.startswith(("rename", *CREATING))
+        found = re.search(r'"([^"]*)"' if quoted else r"^\d+<([^>]+)>", text)
         path = str(Path(folder, found[1])) if found else ""
         if path.startswith(folder):
             yield Call(name, text, os.path.normpath(path))
@@ -55,14 +62,17 @@ def _calls(lines: Iterator[str], folder: str) -> Iterator[Call]:
 
 def unsafe_renames(calls: list[Call], folder: Path) -> tuple[int, list[str]]:
     """Number of renames, and those that a power loss could turn into a loss: of a file or folder with bytes that were
-    not flushed, or not followed by a flush of the folder that holds the new name."""
-    dirty: set[str] = set()
+    not flushed, of one in which a new file was not (a folder holds the names of its files), or not followed by a flush
+    of the folder that holds the new name."""
+    dirty: set[str] = set()  # files with bytes, and folders with names, that are not flushed
     problems: list[str] = []
     waiting: dict[str, str] = {}  # folder that must be flushed -> new name
     number = 0
     for call in calls:
         if "write" in call.name or call.name == "ftruncate":
             dirty.add(call.path)
+        elif call.name.startswith(CREATING):
+            dirty.add(str(Path(call.path).parent))
         elif call.name in ("fsync", "fdatasync"):
             dirty.discard(call.path)
             waiting.pop(call.path, None)
@@ -74,4 +84,5 @@ def unsafe_renames(calls: list[Call], folder: Path) -> tuple[int, list[str]]:
                 problems += [f"{path} is not flushed before {call.path} becomes {new}" for path in held]
                 waiting[str(Path(new).parent)] = new
             dirty = {path.replace(call.path, new, 1) if path in held else path for path in dirty}
+            dirty.add(str(Path(new).parent))
     return number, problems + [f"the folder of {new} is never flushed" for new in waiting.values()]

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from translator import checkpoint
-from translator.errors import CheckpointError, TranslatorError
+from translator.errors import CheckpointError, FormatError, TranslatorError
 from translator.files import sha256_file
 
 STATE = {"stream": {"epoch": 0, "batch": 3}}
@@ -138,8 +138,9 @@ def test_a_pickle_is_refused_and_never_run(tmp_path: Path) -> None:
     assert not marker.exists()
 
 
-def test_another_format_is_refused_by_name(tmp_path: Path) -> None:
-    folder = save(tmp_path, 1)
+def test_another_format_is_refused_by_name_and_never_taken_for_damage(tmp_path: Path) -> None:
+    save(tmp_path, 1)
+    folder = save(tmp_path, 2)
     state = json.loads((folder / "state.json").read_text())
     state["format_version"] = 99
     (folder / "state.json").write_text(json.dumps(state))
@@ -148,9 +149,11 @@ def test_another_format_is_refused_by_name(tmp_path: Path) -> None:
         "sha256": sha256_file(folder / "state.json"),
         "bytes": (folder / "state.json").stat().st_size,
     }
+    sums["weights.safetensors"] = sums.pop("model.safetensors")  # other files, as another format may have
+    (folder / "model.safetensors").rename(folder / "weights.safetensors")
     (folder / "checksums.json").write_text(json.dumps(sums))
-    with pytest.raises(CheckpointError, match="format 99"):
-        checkpoint.load_checkpoint(folder)
+    with pytest.raises(FormatError, match="step-00000002 has checkpoint format 99"):  # not step 1: it would go on there
+        checkpoint.load_newest(tmp_path)
 
 
 def test_a_checksum_list_cannot_point_outside_its_folder(tmp_path: Path) -> None:

@@ -91,3 +91,13 @@ def test_a_control_group_of_version_1_bounds_it(tmp_path: Path) -> None:
 def test_free_memory_of_this_machine_is_known() -> None:
     free = device.free_memory(torch.device("cpu"))
     assert free is None or free > 0
+
+
+def test_determinism_is_asked_of_torch() -> None:
+    before = torch.are_deterministic_algorithms_enabled()
+    try:
+        for asked in (True, False):
+            device.apply(device.choose_device("cpu", "float32", torch.get_num_threads()), deterministic=asked)
+            assert torch.are_deterministic_algorithms_enabled() == asked
+    finally:
+        torch.use_deterministic_algorithms(before)

@@ -1,6 +1,7 @@
 """Atomic writes, the lock of a run, and where the cache lies."""
 
 import errno
+import os
 import subprocess
 import sys
 from contextlib import suppress
@@ -11,17 +12,34 @@ import pytest
 from translator import files
 from translator.errors import TranslatorError
 
+NO_ROOM = {
+    errno.ENOSPC: "and .* MB are free",
+    errno.EDQUOT: "and the quota is used up",
+    errno.EFBIG: r"and files may not be as large \(ulimit -f\)",
+}
 
-def test_a_failed_write_leaves_the_old_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "a.txt"
+
+def told(number: int, size: str) -> str:
+    """What is said of a file for which there is no room."""
+    return rf"a could not be written \({os.strerror(number)}\): it needs about {size} MB, {NO_ROOM[number]}\. Make room"
+
+
+@pytest.mark.parametrize("number", NO_ROOM)
+def test_a_failed_write_leaves_the_old_content_and_names_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    file = tmp_path / "a"
     files.write_atomic(file, "old")
 
     def full(handle: int) -> None:
-        raise OSError(28, "No space left on device")
+        raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr("translator.files.os.fsync", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(OSError, match=os.strerror(number)) as failed:
         files.write_atomic(file, "new")
+    assert (failed.value.errno, failed.value.filename) == (number, str(file))
+    with pytest.raises(TranslatorError, match=told(number, "0.1")):
+        files.write_or_tell(file, "new")
     assert file.read_text() == "old"
     assert list(tmp_path.iterdir()) == [file]
 
@@ -84,11 +102,11 @@ def test_a_folder_is_held_by_one_process_at_a_time(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
-def test_a_full_disk_is_told_with_the_file_and_the_space(tmp_path: Path) -> None:
-    said = r"big could not be written \(No space.*about 3.0 MB, and .* MB are free"
-    with pytest.raises(TranslatorError, match=said), files.room_for(tmp_path / "big", 3_000_000):
-        raise OSError(errno.ENOSPC, "No space left on device")
-    with pytest.raises(PermissionError), files.room_for(tmp_path / "big", 3_000_000):
+@pytest.mark.parametrize("number", NO_ROOM)
+def test_a_full_disk_is_told_with_the_file_and_the_space(tmp_path: Path, number: int) -> None:
+    with pytest.raises(TranslatorError, match=told(number, "3.0")), files.room_for(tmp_path / "a", 3_000_000):
+        raise OSError(number, os.strerror(number))
+    with pytest.raises(PermissionError), files.room_for(tmp_path / "a", 3_000_000):
         raise PermissionError
 
 

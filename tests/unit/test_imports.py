@@ -51,6 +51,7 @@ TABLE: dict[str, set[str]] = {
     "events": ALONE,
     "log": BASE | {"events"},
     "starter": ALONE,
+    "streams": ALONE,
     "pictures": ALONE,
     "card": BASE | {"config", "metrics"},
     "validation": BASE | {"batches", "evaluate", "log", "pictures", "translate"},
@@ -91,7 +92,7 @@ TABLE["commands"] = TABLE["cli"] = set(TABLE) | {"commands"}
 TABLE["__main__"] = {"cli"}
 
 # What may be loaded before a command is known to be free of mistakes.
-LIGHT = {"__init__", "__main__", "cli", "commands", "config", "errors", "files"}
+LIGHT = {"__init__", "__main__", "cli", "commands", "config", "errors", "files", "streams"}
 LIGHT_LIBRARIES = {"annotated_types", "pydantic", "pydantic_core", "ruamel"}
 
 FILES = sorted(PACKAGE.rglob("*.py"))

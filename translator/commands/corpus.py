@@ -26,7 +26,7 @@ def corpus(args: argparse.Namespace) -> int:
     for warning in unused_settings(config):
         print(f"Warning: {warning}", file=sys.stderr)
     from translator.corpus.page import page
-    from translator.files import write_atomic
+    from translator.files import write_or_tell
     from translator.survey import survey
 
     assert config.name is not None
@@ -34,7 +34,7 @@ def corpus(args: argparse.Namespace) -> int:
     run = args.home / "runs" / config.name
     folder: Path = args.output or (run if run.is_dir() else args.home / "corpus-report")
     folder.mkdir(parents=True, exist_ok=True)
-    write_atomic(folder / "corpus.html", page(found))
+    write_or_tell(folder / "corpus.html", page(found))
     if args.json:
         print(json.dumps(found, indent=1, ensure_ascii=False))
     else:

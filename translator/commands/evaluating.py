@@ -195,11 +195,11 @@ def _result(
 
 
 def _write(folder: Path, name: str, evaluation: "Evaluation") -> None:
-    from translator.files import write_atomic
+    from translator.files import write_or_tell
 
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{name.replace('/', '.')}.txt"
-    write_atomic(file, "".join(f"{line}\n" for line in evaluation.hypotheses))
+    write_or_tell(file, "".join(f"{line}\n" for line in evaluation.hypotheses))
     print(f"Translations written to {file}.", file=sys.stderr)
 
 

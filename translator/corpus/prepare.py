@@ -32,6 +32,7 @@ from translator.errors import CorpusError
 
 SKIPPED = "skipped: "  # begins the reasons of rows that hold no pair
 LARGE = 100_000  # pairs from which on the counts of a set are kept in the cache
+COUNTS_BYTES = 2_000  # about what they take there
 PLACES = frozenset({"source", "target", "path", "hub", "starter"})
 
 
@@ -240,7 +241,8 @@ def _remembered(what: str, sets: list[Pairs], find: Callable[[], Counts]) -> Cou
     if sum(map(len, sets)) < LARGE:
         return find()
     key = cache_key(what, [pairs.identity for pairs in sets])
-    found: Counts = cached(key, lambda folder: {"found": find()}, what="counts of pairs")[1]["found"]
+    _, info = cached(key, lambda folder: {"found": find()}, what="the counts of pairs", num_bytes=COUNTS_BYTES)
+    found: Counts = info["found"]
     return found
 
 
