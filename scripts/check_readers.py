@@ -94,13 +94,13 @@ def text_cases(folder: Path, paths: Iterable[Path], source_language: str) -> Ite
         stem, _, language = path.name.removesuffix(".gz").rpartition(".")
         if re.fullmatch("[a-z]{2,3}", language) and stem and f".{language}" not in READERS:
             groups.setdefault(path.parent / stem, {})[language] = path
-    for stem, files in groups.items():
+    for base, files in groups.items():
         for source, target in directions(files, source_language):
             both = {"source": str(files[source]), "target": str(files[target])}
-            about = f"{stem.relative_to(folder).as_posix()}.*", "text", both, (source, target)
+            about = f"{base.relative_to(folder).as_posix()}.*", "text", both, (source, target)
             try:
                 sides = [lines(content(files[language])) for language in (source, target)]
-                yield Case(*about, list(zip_longest(*sides)))
+                yield Case(*about, list(zip_longest(sides[0], sides[1])))
             except UNREADABLE as error:
                 yield Case(*about, [], f"{type(error).__name__}, {error}")
 

@@ -117,7 +117,8 @@ def plan_steps(
 
     `seconds` of training have passed; `share` of the budget is planned for, the rest is for slower moments. The first
     validation, of a model that knows nothing and writes up to the length cap, is taken as half as long again as later
-    ones (measured: 1.1 to 2.9 times). Where the interval is free there are `most_validations`, fewer if they would take over a twelfth of the time.
+    ones (measured: 1.1 to 2.9 times). Where the interval is free there are `most_validations`, fewer if they would
+    take over a twelfth of the time.
     """
     per_step, validation = state.step_seconds / state.step, state.validation_seconds * 2 / 3
     rest = max(0.0, share * minutes * 60 - seconds)
