@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from translator.batches import Batch, collate
 from translator.errors import CheckpointError
-from translator.files import write_atomic
+from translator.files import check_inside, write_atomic
 from translator.step import Part
 
 FORMAT_VERSION = 1
@@ -89,11 +89,12 @@ def write(run: Path, bad: BadStep) -> Path:
 
 def files(run: Path) -> list[Path]:
     """The files of a run, oldest step first."""
-    return sorted(file for file in (run / FOLDER).glob("step-*.json") if file.stem[5:].isdigit())
+    return sorted(file for file in (run / FOLDER).glob("step-*.json") if file.stem[5:].isdecimal())
 
 
 def read(file: Path) -> BadStep:
     """Read a file of a bad step. Raises CheckpointError where it is none."""
+    check_inside(file, file.parent, CheckpointError)
     try:
         if file.stat().st_size > MOST_BYTES:
             raise ValueError("it is too large")
@@ -103,11 +104,32 @@ def read(file: Path) -> BadStep:
             raise CheckpointError(f"{file} has format {version}, this program replays format {FORMAT_VERSION}.")
         content["parts"] = [[Pair(**pair) for pair in part] for part in content["parts"]]
         bad = BadStep(**content)
-        if len(bad.seeds) != len(bad.parts) or not all(bad.parts):
-            raise ValueError("parts and seeds do not fit each other")
-        for pair in (pair for part in bad.parts for pair in part):
-            if not all(type(number) is int and 0 <= number < 2**31 for number in (*pair.source, *pair.target)):
-                raise ValueError("token ids must be whole numbers")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        _check(bad)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CheckpointError(f"{file} is not the file of a bad step ({error}).") from error
     return bad
+
+
+def _check(bad: BadStep) -> None:
+    """Raise ValueError where a value is none that `write` stores."""
+    if len(bad.seeds) != len(bad.parts) or not bad.parts or not all(bad.parts):
+        raise ValueError("parts and seeds do not fit each other")
+    pairs = [pair for part in bad.parts for pair in part]
+    for ids in (side for pair in pairs for side in (pair.source, pair.target)):
+        if type(ids) is not list or not all(_is_whole(number, 1 << 31) for number in ids):
+            raise ValueError("token ids must be whole numbers")
+    if not all(_is_whole(number, 1 << 63) for number in (*bad.seeds, *(pair.index for pair in pairs))):
+        raise ValueError("seeds and numbers of pairs must be whole numbers")
+    for name in ("step", "epoch", "batch", "bos_id", "eos_id", "pad_id"):
+        if not _is_whole(getattr(bad, name), 1 << 31):
+            raise ValueError(f"{name} must be a whole number")
+    for name, least in (("learning_rate", 0.0), ("loss_scale", 1e-30), ("label_smoothing", 0.0)):
+        value = getattr(bad, name)
+        if type(value) not in (int, float) or not least <= value <= 1e30:
+            raise ValueError(f"{name} must be a number")
+    if not all(type(text) is str for text in (bad.precision, *(pair.place for pair in pairs))):
+        raise ValueError("the precision and the places of pairs must be text")
+
+
+def _is_whole(number: object, end: int) -> bool:
+    return type(number) is int and 0 <= number < end

@@ -21,7 +21,7 @@ from translator.config import (
     Config,
     dump_config,
     flat_settings,
-    load_config,
+    load_stored_config,
     resolve,
     seal,
     seconds_of,
@@ -36,7 +36,16 @@ from translator.initial import Initial, inherit, load_initial
 from translator.log import RunLog
 from translator.model import Transformer
 from translator.optim import FlatParameters, Optimizer, WeightAverage, learning_rate
-from translator.resuming import already_done, as_stored, compare, keep_choices, other_versions, plan, stream_position
+from translator.resuming import (
+    already_done,
+    as_stored,
+    check_stored,
+    compare,
+    keep_choices,
+    other_versions,
+    plan,
+    stream_position,
+)
 from translator.run_data import RunData, prepare_data
 from translator.trainer import Trainer
 from translator.training_state import Outcome, Settings
@@ -72,7 +81,7 @@ def resume(name: str, overrides: list[str], *, home: Path, accept_new_corpus: bo
             raise CheckpointError(
                 f"Run {name} has no checkpoint yet; begin it again with `translator train` and its configuration."
             )
-        config = load_config(stored, overrides)
+        config = load_stored_config(folders.weights, overrides)
         return _run(config, folders, unused_settings(config, overrides), accept_new_corpus=accept_new_corpus)
 
 
@@ -89,7 +98,9 @@ def _run(
     loaded = None if restart else checkpoint.load_newest(folders.checkpoints)
     stored, initial = config, None
     if loaded is not None:
-        stored = load_config(folders.weights / "config.yaml")
+        with as_stored(loaded):
+            check_stored(loaded.state)
+        stored = load_stored_config(folders.weights)
         if stored.train.init_from is not None:
             config = inherit(config, stored)  # the weights that it began with are not needed any more
         config = keep_choices(config, stored, available_kinds())

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from translator.checkpoint import all_finite, list_checkpoints, load_checkpoint
-from translator.config import load_config
+from translator.checkpoint import all_finite, list_checkpoints, load_checkpoint, read_pointer
+from translator.config import load_stored_config
 from translator.errors import CheckpointError, TranslatorError
 from translator.files import folder_size, megabytes
 from translator.weights import WEIGHTS, load_tokenizers, load_weights, read_weights
@@ -49,7 +49,7 @@ def _part(name: str, look: Callable[[], str]) -> Part:
 
 
 def _config(folder: Path) -> str:
-    config = load_config(folder / "config.yaml")
+    config = load_stored_config(folder)
     return f"{config.corpus.source_language} to {config.corpus.target_language}"
 
 
@@ -81,7 +81,7 @@ def _checkpoint(folder: Path) -> str:
 
 
 def _pointer(file: Path) -> str:
-    name = file.read_text(encoding="utf-8", errors="replace").strip()
+    name = read_pointer(file)
     if file.parent / name not in list_checkpoints(file.parent):
         raise CheckpointError(f"{file} names {name!r}, which is no checkpoint of that folder.")
     return name

@@ -34,6 +34,7 @@ from translator.files import (
     fsync_file,
     fsync_folder,
     make_folder,
+    refuse_way_out,
     remove_leftovers,
     room_for,
     sha256_file,
@@ -44,6 +45,7 @@ from translator.files import (
 FORMAT_VERSION = 2
 CHECKSUMS = "checksums.json"
 REPLACED = ".replaced-"
+MOST_POINTER = 1000  # bytes that are read of a file that holds a folder name
 
 logger = logging.getLogger(__name__)
 
@@ -124,19 +126,29 @@ def recover(checkpoints: Path) -> None:
     A checkpoint whose replacement did not come gets its name back; what was half written or half removed goes; the
     pointer to the newest is brought up to date.
     """
+    refuse_way_out(checkpoints, checkpoints.parent, CheckpointError)
     for kept in checkpoints.glob(f"{REPLACED}step-*"):
         folder = checkpoints / kept.name.removeprefix(REPLACED)
         if not folder.exists():
             kept.rename(folder)
             fsync_folder(checkpoints)
     for leftover in checkpoints.glob(".*step-*"):
-        shutil.rmtree(leftover)
+        if leftover.is_symlink():
+            leftover.unlink()
+        else:
+            shutil.rmtree(leftover)
     remove_leftovers(checkpoints)
     pointer = checkpoints / "newest"
-    if (names := [folder.name for folder in list_checkpoints(checkpoints)]) and not (
-        pointer.exists() and pointer.read_bytes() == f"{names[-1]}\n".encode()
-    ):
+    names = [folder.name for folder in list_checkpoints(checkpoints)]
+    if names and not (pointer.exists() and read_pointer(pointer) == names[-1]):
         write_or_tell(pointer, f"{names[-1]}\n")
+
+
+def read_pointer(file: Path) -> str:
+    """The name that `newest` or `best` holds. Raises CheckpointError where it is no plain file of its folder."""
+    check_inside(file, file.parent, CheckpointError)
+    with file.open("rb") as opened:
+        return opened.read(MOST_POINTER).decode("utf-8", "replace").strip()
 
 
 def _remove(folder: Path) -> None:
@@ -147,8 +159,11 @@ def _remove(folder: Path) -> None:
 
 
 def list_checkpoints(checkpoints: Path) -> list[Path]:
-    """The checkpoint folders, oldest first."""
-    return sorted(p for p in checkpoints.glob("step-*") if p.is_dir() and p.name[5:].isdigit())
+    """The checkpoint folders, oldest first. Raises CheckpointError where a link leads out of the weights folder."""
+    folders = sorted(p for p in checkpoints.glob("step-*") if p.is_dir() and p.name[5:].isdecimal())
+    for folder in (checkpoints, *folders):
+        refuse_way_out(folder, checkpoints.parent, CheckpointError)
+    return folders
 
 
 def load_checkpoint(folder: Path) -> Checkpoint:
@@ -186,7 +201,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
         return Checkpoint(folder, int(state["step"]), state, tensors)
     except PermissionError:
         raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ArithmeticError, AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError) as error:
         raise CheckpointError(f"{folder} cannot be read as a checkpoint ({error}); use another one.") from error
 
 

@@ -102,8 +102,8 @@ def _about(error: OSError, path: Path) -> OSError:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove temporary files that a killed process left under `folder`; only for a process that alone writes there."""
-    for leftover in [*folder.rglob(".*.tmp"), *folder.rglob(".tmp*")]:  # the latter by safetensors
+    """Remove temporary files that a killed process left in `folder`; only for a process that alone writes there."""
+    for leftover in [*folder.glob(".*.tmp"), *folder.glob(".tmp*")]:  # the latter by safetensors
         leftover.unlink(missing_ok=True)
 
 
@@ -266,8 +266,17 @@ def check_inside(file: Path, folder: Path, error: type[TranslatorError]) -> None
     """
     if not file.is_file():
         raise error(f"{file} is missing or no plain file; copy the whole folder again.")
-    if not file.resolve().is_relative_to(folder.resolve()):
-        raise error(f"{file} is a link that leaves its folder, which is not followed; copy the file itself there.")
+    refuse_way_out(file, folder, error)
+
+
+def refuse_way_out(path: Path, folder: Path, error: type[TranslatorError]) -> None:
+    """Refuse, with `error`, a file or folder in `folder` that is a link, or lies behind one, to something outside."""
+    try:
+        inside = path.resolve().is_relative_to(folder.resolve())
+    except RuntimeError:  # a link to itself
+        inside = False
+    if not inside:
+        raise error(f"{path} is a link that leaves its folder, which is not followed; copy the content itself there.")
 
 
 def sha256_file(path: Path) -> str:

@@ -64,7 +64,7 @@ class Health:
         self._unread = []
         for step, epoch, batch, rate, most_cells, num_left_out, skipped, loss in state.unread:
             result = torch.tensor([skipped, math.nan if loss is None else loss], device=device)
-            self._unread.append(Noted(step, epoch, batch, rate, most_cells, num_left_out, result))
+            self._unread.append(Noted(int(step), int(epoch), int(batch), rate, most_cells, int(num_left_out), result))
 
     def forget(self) -> None:
         """Let go of what is unread: batches are made otherwise from here on, and its places mean others."""

@@ -44,7 +44,7 @@ class RunLog:
     def open(self, positions: Mapping[str, int] | None = None) -> None:
         """Begin to write: after what stood there at a checkpoint, or with empty files."""
         self._attempt(lambda: make_folder(self.folder))
-        self._attempt(lambda: remove_leftovers(self.folder))
+        self._attempt(self._remove_leftovers)
         self._attempt(lambda: self.rewind(positions or {}))
         self._is_open = True
         self._append("train.log", b"")
@@ -133,6 +133,11 @@ class RunLog:
             self._bar = None
         for name in list(self._waiting):
             self._append(name, b"")
+
+    def _remove_leftovers(self) -> None:
+        inner = [path for path in self.folder.iterdir() if path.is_dir() and not path.is_symlink()]
+        for folder in (self.folder, *inner):  # hypotheses, bad steps
+            remove_leftovers(folder)
 
     def _files(self) -> list[Path]:
         listed = [self.folder / name for name in ("train.log", "metrics.jsonl")]

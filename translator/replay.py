@@ -11,15 +11,15 @@ from torch import Tensor, nn
 
 from translator import bad_steps, checkpoint
 from translator.bad_steps import BadStep
-from translator.config import load_config
+from translator.config import load_stored_config
 from translator.device import DTYPES, Device, apply, choose_device
 from translator.errors import CheckpointError, ConfigError, TranslatorError
-from translator.model import Transformer
+from translator.files import check_inside
 from translator.optim import FlatParameters
 from translator.step import Step
 from translator.tokenizer import Tokenizer
 from translator.training_state import Sums
-from translator.weights import WEIGHTS, load_tokenizers
+from translator.weights import WEIGHTS, check_tensors, load_tokenizers, make_model
 
 MOST_LISTED = 5  # modules, parameters
 
@@ -36,22 +36,27 @@ def replay(
         TranslatorError: there is no such step, or its file, the weights or the tokenizers cannot be used.
     """
     bad = bad_steps.read(_file_of(run, step))
-    if precision is not None and precision not in DTYPES:
+    precision = bad.precision if precision is None else precision
+    if precision not in DTYPES:
         raise ConfigError(f"--precision: {precision} is not allowed; allowed: {', '.join(DTYPES)}.")
-    config = load_config(weights / "config.yaml")
-    device = choose_device(device_kind, precision or bad.precision, config.device.threads)
+    config = load_stored_config(weights)
+    device = choose_device(device_kind, precision, config.device.threads)
     apply(device, deterministic=config.device.deterministic)
     src_tokenizer, tgt_tokenizer = load_tokenizers(weights)
+    if (bad.pad_id, bad.bos_id, bad.eos_id) != (src_tokenizer.pad_id, src_tokenizer.bos_id, src_tokenizer.eos_id):
+        raise CheckpointError(f"Step {bad.step} of {run.name} was done with other tokenizers than those in {weights}.")
     num_pairs = sum(map(len, bad.parts))
     yield (
         f"Step {bad.step:,} of {run.name}: {num_pairs} pairs in {len(bad.parts)} parts; learning rate "
         f"{bad.learning_rate:.3g}, loss scale {bad.loss_scale:g}, precision {bad.precision}."
     )
     folder, where = _weights_for(bad, weights, given)
-    model = Transformer(
-        src_tokenizer.vocab_size, tgt_tokenizer.vocab_size, **config.model.model_dump(), pad_id=bad.pad_id
-    )
-    _load(model, folder)
+    file = folder / WEIGHTS
+    check_inside(file, folder, CheckpointError)
+    tensors = checkpoint.load_tensors(file)
+    model = make_model(file, config, src_tokenizer, tgt_tokenizer)
+    check_tensors(file, tensors, model.state_dict())
+    model.load_state_dict(tensors)
     yield f"Weights: {folder} ({where}), on {device.torch_device.type} in {device.precision}."
     wrong = [name for name, tensor in model.named_parameters() if not checkpoint.all_finite(tensor)]
     if wrong:
@@ -93,14 +98,6 @@ def _weights_for(bad: BadStep, weights: Path, given: Path | None) -> tuple[Path,
     if steps:
         return steps[min(steps)], f"{min(steps) - bad.step} steps after it; there is none from before"
     return weights, "the published ones: there is no checkpoint"
-
-
-def _load(model: nn.Module, folder: Path) -> None:
-    tensors = checkpoint.load_tensors(folder / WEIGHTS)
-    try:
-        model.load_state_dict(tensors)
-    except RuntimeError as error:
-        raise CheckpointError(f"{folder / WEIGHTS} does not fit the configuration of the run: {error}") from None
 
 
 def _ids_out_of_range(bad: BadStep, src_tokenizer: Tokenizer, tgt_tokenizer: Tokenizer) -> Iterator[str]:
@@ -157,8 +154,11 @@ def _watch(bad: BadStep, model: nn.Module, device: Device) -> Iterator[str]:
     )
     sums, parts = Sums.zeros(device.torch_device), bad.batches()
     num_tokens = sum(part.batch.num_tgt_tokens for part in parts)
-    for part in parts:
-        step.backward(part, sums, bad.loss_scale / num_tokens)
+    try:
+        for part in parts:
+            step.backward(part, sums, bad.loss_scale / num_tokens)
+    except ValueError as error:  # more tokens than the model has positions
+        raise CheckpointError(f"Step {bad.step} cannot be done with this model: {error}.") from error
     loss = sums.values[0].item() / num_tokens
     gradients = parameters.named(parameters.grad)
     wrong = [name for name, gradient in gradients.items() if not checkpoint.all_finite(gradient)]

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import fields
+from types import UnionType
+from typing import Any, get_args, get_origin
 
 from translator.checkpoint import Checkpoint
 from translator.config import Config, diff_for_resume, resolve
 from translator.errors import CheckpointError
 from translator.tokenizer import Tokenizer
-from translator.training_state import State
+from translator.training_state import State, Sums
 
 
 def keep_choices(config: Config, stored: Config, available_kinds: Sequence[str]) -> Config:
@@ -75,6 +77,52 @@ def already_done(config: Config, state: State) -> str | None:
         f"Run {config.name} is finished: {limit}. Nothing was changed. Raise train.{key} to train on "
         f"(translator resume {config.name} train.{key}=...), or begin anew with --restart."
     )
+
+
+STORED: dict[str, Any] = {
+    **{one.name: one.type for one in fields(State)},
+    "unread": list[list[float | None]],
+    "plan": list[Any],
+    "corpus": str,
+    "contents": dict[str, list[dict[str, Any]]] | None,
+    "tokenizers": list[str],
+    "init_from": dict[str, Any] | None,
+    "minutes": float | None,
+    "stop_on": str | None,
+    "is_scaled": bool,
+    "stream": dict[str, int],
+    "sums": dict[str, Any],
+    "metrics": dict[str, float],
+    "logs": dict[str, int],
+}
+"""What the state of a checkpoint holds, beside the versions of the program."""
+
+
+def check_stored(state: Mapping[str, Any]) -> None:
+    """Raise KeyError or TypeError where the state of a checkpoint has other content than this program stores."""
+    sums = {one.name: one.type for one in fields(Sums)} | {"values": list[float]}
+    for content, kinds in ((state, STORED), (state["sums"], sums)):
+        for name, kind in kinds.items():
+            if not _fits(content[name], kind) or (kind is float and content[name] < 0):
+                raise TypeError(f"{name} is not what it can be")
+    if state["best"] is not None and state["best"].keys() != {"value", "step", "tie"}:
+        raise TypeError("best is not what it can be")
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether JSON gave a value of that type; whole numbers count things, so they are not negative."""
+    inner = get_args(kind)
+    if get_origin(kind) is UnionType:
+        return any(_fits(value, one) for one in inner)
+    if get_origin(kind) is list:
+        return type(value) is list and all(_fits(one, inner[0]) for one in value)
+    if get_origin(kind) is dict:
+        return type(value) is dict and all(_fits(one, inner[1]) for one in value.values())
+    if kind is int:
+        return type(value) is int and 0 <= value < 2**53
+    if kind is float:
+        return type(value) is float or _fits(value, int)
+    return kind is Any or type(value) is kind
 
 
 Contents = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -148,7 +196,7 @@ def as_stored(loaded: Checkpoint | None) -> Iterator[None]:
     """Tell of a checkpoint that is whole by its checksums, and yet holds not what this program stores."""
     try:
         yield
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         if loaded is None:
             raise
         raise CheckpointError(

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from translator.checkpoint import FORMAT_VERSION, all_finite, load_tensors, save_tensors
-from translator.config import Config, load_config
+from translator.config import Config, load_stored_config
 from translator.errors import CheckpointError
 from translator.files import check_inside, room_for
 from translator.memory import Sizes
@@ -140,22 +140,13 @@ def load_weights(folder: Path) -> LoadedWeights:
             )
         check_inside(folder / name, folder, CheckpointError)
     _refuse_binary(folder / "config.yaml")
-    config = load_config(folder / "config.yaml")
+    config = load_stored_config(folder)
     src_tokenizer, tgt_tokenizer = load_tokenizers(folder)
     weights, metadata = read_weights(folder / WEIGHTS)
     _check_tokenizers(folder, metadata, src_tokenizer, tgt_tokenizer)
-    _check_size(folder, config, src_tokenizer.vocab_size, tgt_tokenizer.vocab_size)
-    try:
-        with torch.device("meta"), _Undrawn():  # the tensors come from the file
-            model = Transformer(
-                src_tokenizer.vocab_size,
-                tgt_tokenizer.vocab_size,
-                **config.model.model_dump(),
-                pad_id=src_tokenizer.pad_id,
-            )
-    except (ValueError, RuntimeError) as error:
-        raise CheckpointError(f"{folder / 'config.yaml'} describes no possible model: {error}.") from error
-    _check_tensors(folder / WEIGHTS, weights, model.state_dict())
+    with torch.device("meta"), _Undrawn():  # the tensors come from the file
+        model = make_model(folder / WEIGHTS, config, src_tokenizer, tgt_tokenizer)
+    check_tensors(folder / WEIGHTS, weights, model.state_dict())
     # Copies, because the tensors that safetensors gives are the file itself: badly aligned, and gone if it is cut.
     copies = {name: tensor.to(torch.float32, copy=True) for name, tensor in weights.items()}
     model.load_state_dict(copies, assign=True)
@@ -165,6 +156,7 @@ def load_weights(folder: Path) -> LoadedWeights:
 
 def read_weights(file: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Tensors and metadata of a weights file. Raises CheckpointError when its content is not what was written."""
+    check_inside(file, file.parent, CheckpointError)
     tensors, metadata = load_tensors(file), _read_metadata(file)
     if metadata.get(CONTENT, "") not in ("", _digest(metadata, tensors)):
         raise CheckpointError(f"{file} is damaged (its checksum differs); copy it again or use another checkpoint.")
@@ -250,18 +242,29 @@ def _check_tokenizers(
             )
 
 
-def _check_size(folder: Path, config: Config, src_vocab_size: int, tgt_vocab_size: int) -> None:
-    """Refuse settings of a larger model than the file can hold, before anything of their size is made."""
-    sizes = Sizes.of(config.model.model_dump(), src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)
-    num_parameters, num_bytes = sizes.num_parameters(), (folder / WEIGHTS).stat().st_size
+def make_model(file: Path, config: Config, src_tokenizer: Tokenizer, tgt_tokenizer: Tokenizer) -> Transformer:
+    """The model that a stored configuration describes, for the tensors in `file`.
+
+    Raises CheckpointError where it is larger than the file can hold, before anything of its size is made, or where no
+    model has such settings.
+    """
+    settings = config.model.model_dump()
+    vocab_sizes = src_tokenizer.vocab_size, tgt_tokenizer.vocab_size
+    sizes = Sizes.of(settings, src_vocab_size=vocab_sizes[0], tgt_vocab_size=vocab_sizes[1])
+    num_parameters, num_bytes = sizes.num_parameters(), file.stat().st_size
     if num_parameters > num_bytes:
         raise CheckpointError(
-            f"{folder / 'config.yaml'} describes a model of {num_parameters:,} parameters, but {WEIGHTS} beside it is "
-            f"only {num_bytes:,} bytes long; copy the whole folder again."
+            f"The stored config.yaml describes a model of {num_parameters:,} parameters, but {file.name} in "
+            f"{file.parent} is only {num_bytes:,} bytes long; copy the whole folder again."
         )
+    try:
+        return Transformer(*vocab_sizes, **settings, pad_id=src_tokenizer.pad_id)
+    except (ValueError, RuntimeError) as error:
+        raise CheckpointError(f"The stored config.yaml describes no possible model for {file}: {error}.") from error
 
 
-def _check_tensors(file: Path, found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
+def check_tensors(file: Path, found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
+    """Refuse tensors of other names, shapes or types than a model expects."""
     problems = [f"{name} is missing" for name in expected if name not in found]
     problems += [f"{name} is unknown" for name in found if name not in expected]
     problems += [
@@ -272,7 +275,7 @@ def _check_tensors(file: Path, found: Mapping[str, Tensor], expected: Mapping[st
     if problems:
         more = f" (and {len(problems) - 2} more)" if len(problems) > 2 else ""
         raise CheckpointError(
-            f"{file} does not fit config.yaml beside it: {'; '.join(problems[:2])}{more}; copy the whole folder again."
+            f"{file} does not fit the stored config.yaml: {'; '.join(problems[:2])}{more}; copy the whole folder again."
         )
     for name, tensor in found.items():
         if tensor.dtype not in (torch.float32, torch.float16, torch.bfloat16):

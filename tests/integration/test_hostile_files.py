@@ -1,4 +1,4 @@
-"""A weights folder that somebody made to do harm: `translate` refuses it in one sentence, and nothing runs.
+"""A weights folder that somebody made to do harm: every command refuses it in one sentence, and nothing runs.
 
 Each fault is put into a copy of a folder that works. The commands run in a process of their own, together, which
 counts its seconds and its memory.
@@ -22,20 +22,37 @@ from tests.small_run import train, write_corpus
 SECONDS, MEGABYTES = 5, 64
 """Most processor time for one refusal and most memory for all of them, beyond what a good folder takes."""
 
+COMMANDS: dict[str, Callable[[str], list[str]]] = {
+    "translate": lambda model: ["translate", "--model", model, "Anna sees a boy."],
+    "check": lambda model: ["check", model],
+    "evaluate": lambda model: ["evaluate", "--model", model, "valid.en", "valid.it"],
+    "resume": lambda model: ["resume", model],
+}
+
 CHILD = """
 import json, resource, signal, sys, time
 from pathlib import Path
+from tests.integration.test_hostile_files import COMMANDS, commands_of
 from tests.small_run import command
 folder = Path(sys.argv[1])
-print(json.dumps([command(folder, "translate", "--model", "good", "Anna sees a boy.").status]), flush=True)
+print(json.dumps([command(folder, *words("good")).status for words in COMMANDS.values()]), flush=True)
 memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for name in sys.argv[2:]:
-    started = time.process_time()
-    signal.alarm(60)  # the end of this process, where a refusal never comes
-    output = command(folder, "translate", "--model", name, "Anna sees a boy.")
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory) / 1024
-    print(json.dumps([name, output.status, output.out, output.err, time.process_time() - started, grown]), flush=True)
+    for one in commands_of(name):
+        started = time.process_time()
+        signal.alarm(60)  # the end of this process, where a refusal never comes
+        output = command(folder, *COMMANDS[one](name))
+        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory) / 1024
+        said = [output.status, output.out, output.err, time.process_time() - started, grown]
+        print(json.dumps([f"{name}: {one}", *said]), flush=True)
 """
+
+
+def commands_of(name: str) -> list[str]:
+    """The commands that read what the fault of that name is in."""
+    if name.startswith("checkpoint"):
+        return ["check", "resume"]
+    return [one for one in COMMANDS if one != "resume" or name.startswith(("config", "tokenizer"))]
 
 
 class Bomb:
@@ -104,7 +121,7 @@ def replaced(name: str, make: Callable[[Path], object]) -> Callable[[Path], obje
 
 def moved_away(name: str) -> Callable[[Path], object]:
     def spoil(folder: Path) -> None:
-        away = folder.parent.parent / f"{folder.name}.{name}"
+        away = folder.parent.parent / f"{folder.name}.{Path(name).name}"
         (folder / name).rename(away)
         (folder / name).symlink_to(away)
 
@@ -143,6 +160,7 @@ ALIASES = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{new}: &{new} [{','.join([f'*{old}'] * 9)}]\n" for old, new in zip("abcdefghi", "bcdefghij", strict=True)
 )
 DEEP = 100_000
+STEP = "checkpoints/step-00000002"
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
 ADDED = {"id": 5, "content": "Anna", "single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
@@ -209,33 +227,44 @@ FAULTS: dict[str, Callable[[Path], object]] = {
     "tokenizer of a pipe": replaced("tokenizer.source.json", os.mkfifo),
     "config of a pipe": replaced("config.yaml", os.mkfifo),
     "config that is a folder": replaced("config.yaml", Path.mkdir),
+    "checkpoints behind a link": moved_away("checkpoints"),
+    "checkpoint behind a link": moved_away(STEP),
+    "checkpoint with a state behind a link": moved_away(f"{STEP}/state.json"),
+    "checkpoint with weights behind a link": moved_away(f"{STEP}/model.safetensors"),
+    "checkpoint with checksums of a pipe": replaced(f"{STEP}/checksums.json", os.mkfifo),
+    "checkpoint with weights of a pipe": replaced(f"{STEP}/model.safetensors", os.mkfifo),
+    "checkpoint with checksums nested deeply": lambda folder: (folder / STEP / "checksums.json").write_text("[" * DEEP),
+    "checkpoint whose name is in a pipe": replaced("checkpoints/newest", os.mkfifo),
+    "checkpoint whose name is on a device": replaced("checkpoints/newest", lambda file: file.symlink_to("/dev/zero")),
 }  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
-    """What `translate` did with each of the folders: status, output, errors, seconds, megabytes."""
+    """What each command did with each of the folders: status, output, errors, seconds, megabytes."""
     home = write_corpus(tmp_path_factory.mktemp("hostile"))
     train(home, "train.steps=2", "name=good")
     for name, spoil in FAULTS.items():
         folder = home / "weights" / name
-        shutil.copytree(home / "weights" / "good", folder, ignore=shutil.ignore_patterns("checkpoints"))
+        shutil.copytree(home / "weights" / "good", folder)
         spoil(folder)
     command = [sys.executable, "-c", CHILD, str(home), *FAULTS]
     job = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     works, *lines = job.stdout.splitlines()
-    assert json.loads(works) == [0], job.stderr
+    assert json.loads(works) == [0] * len(COMMANDS), job.stderr
     assert not (home / "boom").exists()
     return {name: rest for name, *rest in map(json.loads, lines)}
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", [f"{name}: {one}" for name in FAULTS for one in commands_of(name)])
 def test_it_is_refused_in_one_sentence(outcomes: dict[str, list[Any]], name: str) -> None:
     assert name in outcomes, "this one took the process down, or a minute"
     status, out, err, seconds, megabytes = outcomes[name]
-    assert (status, out) == (2, ""), err
-    said = err.strip().splitlines()
-    assert len(said) == 1 or name.startswith("config"), err  # a config is told everything at once, one line each
+    assert (status, out if not name.endswith(": check") else "") == (2, ""), err
+    said = [line for line in err.strip().splitlines() if not line.startswith("Device: ")]  # how `resume` begins
+    # A config is told everything at once, one line each; a checkpoint that is not whole first as a warning.
+    assert len(said) == 1 or name.startswith(("config", "checkpoint")), err
+    assert "Traceback" not in err
     assert len(err) < 2000
     assert seconds < SECONDS
     assert megabytes < MEGABYTES

@@ -2,14 +2,17 @@
 
 import json
 import math
+import os
 import re
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 
 from tests.small_run import CONFIG, command, state, train, write_corpus
-from translator import build, weights
+from translator import bad_steps, build, weights
 from translator.config import load_config
 from translator.model import FeedForward, Transformer
 
@@ -127,6 +130,79 @@ def test_a_bad_step_is_kept_and_replayed_without_the_corpus(tmp_path: Path, monk
     output = command(folder, "replay", "small", kept[0], "--weights", str(folder / "weights" / "small"))
     assert "with these weights the step is a good one." in output.out
     assert re.search(r"Loss \d", output.out)
+
+
+@pytest.fixture(scope="module")
+def with_a_bad_step(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the run small, one of whose steps was kept as a bad one; tests that change it work on a copy."""
+    folder = write_corpus(tmp_path_factory.mktemp("bad"))
+    train(folder, "train.steps=1")
+    pair = bad_steps.Pair("line 1", 0, [5, 6], [5])
+    bad = bad_steps.BadStep(
+        step=2, epoch=0, batch=1, precision="float32", learning_rate=0.1, loss_scale=1.0, label_smoothing=0.0,
+        bos_id=1, eos_id=2, pad_id=0, seeds=[3], parts=[[pair]],
+    )  # fmt: skip
+    bad_steps.write(folder / "runs" / "small", bad)
+    assert command(folder, "replay", "small").status == 0
+    return folder
+
+
+NEWEST = Path("weights", "small", "checkpoints", "step-00000001", "model.safetensors")
+
+
+def larger(folder: Path) -> None:
+    stored = folder / "weights" / "small" / "config.yaml"
+    text = stored.read_text(encoding="utf-8").split("\n", 1)[1]
+    stored.write_text(re.sub(r"  d_model: \d+", "  d_model: 131072", text), encoding="utf-8")
+
+
+def narrower(folder: Path) -> None:
+    stored = folder / "weights" / "small" / "config.yaml"
+    text = stored.read_text(encoding="utf-8").split("\n", 1)[1]
+    stored.write_text(re.sub(r"  d_model: \d+", "  d_model: 8", text), encoding="utf-8")
+
+
+def linked(folder: Path) -> None:
+    (folder / NEWEST).rename(folder / "away")
+    (folder / NEWEST).symlink_to(folder / "away")
+
+
+def piped(folder: Path) -> None:
+    (folder / NEWEST).unlink()
+    os.mkfifo(folder / NEWEST)
+
+
+def changed(**changes: object) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        (file,) = bad_steps.files(folder / "runs" / "small")
+        content = json.loads(file.read_text(encoding="utf-8"))
+        file.write_text(json.dumps({**content, **changes}), encoding="utf-8")
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (larger, r"config.yaml describes a model of [\d,]+ parameters, but model.safetensors in .* is only"),
+        (narrower, "does not fit the stored config.yaml: "),
+        (linked, "model.safetensors is a link that leaves its folder"),
+        (piped, "model.safetensors is missing or no plain file"),
+        (changed(pad_id=3), "was done with other tokenizers"),
+        (changed(precision="float7"), "float7 is not allowed; allowed: float32"),
+    ],
+)
+def test_replay_refuses_what_does_not_fit_in_a_sentence(
+    with_a_bad_step: Path, tmp_path: Path, spoil: Callable[[Path], None], said: str
+) -> None:
+    folder = shutil.copytree(with_a_bad_step, tmp_path / "copy")
+    spoil(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        if spoil is larger:
+            patch.setattr(weights, "Transformer", lambda *args, **kwargs: pytest.fail("a model was made"))
+        output = command(folder, "replay", "small")
+    assert (output.status, output.err.count("\n")) == (2, 1), output.err
+    assert re.search(said, output.err)
 
 
 def test_replay_of_nothing_says_so(tmp_path: Path) -> None:

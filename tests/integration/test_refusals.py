@@ -130,6 +130,13 @@ def test_another_version_is_announced_and_a_strange_checkpoint_refused(copy: Pat
     refused = command(copy, "resume", "small", "train.steps=8")
     assert (refused.status, "has checkpoint format 0" in refused.message) == (2, True)
     strange: list[dict[str, object]] = [{"stream": {"epoch": -1}}, {"stream": None}, {"sums": []}, {"tokenizers": [1]}]
+    strange += [
+        {"stream": {"epoch": -1, "batch": 0}},
+        {"logs": []},
+        {"validations_without_gain": "x"},
+        {"best": {"step": 1}},
+    ]
+    strange += [{"sums": {**content["sums"], "tokens": "x"}}, {"loss_variance": -1.0}, {"unread": [["x"] * 8]}]
     for changes in strange:
         rewrite(**changes)
         refused = command(copy, "resume", "small", "train.steps=8")

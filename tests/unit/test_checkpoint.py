@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -163,3 +164,81 @@ def test_a_checksum_list_cannot_point_outside_its_folder(tmp_path: Path) -> None
     (folder / "checksums.json").write_text(json.dumps(sums))
     with pytest.raises(CheckpointError, match="not a file of this folder"):
         checkpoint.load_checkpoint(folder)
+
+
+# --- folders that somebody else has made
+
+
+@pytest.fixture
+def away(tmp_path: Path) -> Path:
+    """What lies outside of a weights folder and looks like leftovers of a run."""
+    folder = tmp_path / "away"
+    (folder / ".step-00000009").mkdir(parents=True)
+    (folder / "inner").mkdir()
+    for name in (".step-00000009/letter", ".a.tmp", ".tmpb", "inner/.c.tmp"):
+        (folder / name).write_text("dear")
+    return folder
+
+
+def listed(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*"))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [checkpoint.recover, checkpoint.load_newest, checkpoint.list_checkpoints, lambda folder: save(folder, 1)],
+    ids=["recover", "load_newest", "list_checkpoints", "save_checkpoint"],
+)
+def test_checkpoints_behind_a_link_out_of_the_weights_folder_are_refused(
+    tmp_path: Path, away: Path, use: Callable[[Path], object]
+) -> None:
+    (tmp_path / "weights").mkdir()
+    checkpoints = tmp_path / "weights" / "checkpoints"
+    checkpoints.symlink_to(away)
+    before = listed(away)
+    with pytest.raises(CheckpointError, match=r"checkpoints is a link that leaves its folder"):
+        use(checkpoints)
+    assert listed(away) == before
+
+
+def test_links_among_the_checkpoints_are_not_followed_out(tmp_path: Path, away: Path) -> None:
+    checkpoints = tmp_path / "weights" / "checkpoints"
+    save(checkpoints, 1)
+    before = listed(away)
+    (checkpoints / ".removed-step-00000007").symlink_to(away / ".step-00000009")
+    (checkpoints / "inner").symlink_to(away / "inner")
+    checkpoint.recover(checkpoints)
+    assert {path.name for path in checkpoints.iterdir()} == {"step-00000001", "newest", "inner"}
+    (checkpoints / "step-00000009").symlink_to(away / ".step-00000009")
+    with pytest.raises(CheckpointError, match=r"step-00000009 is a link that leaves its folder"):
+        checkpoint.load_newest(checkpoints)
+    assert listed(away) == before
+
+
+def test_a_weights_folder_behind_a_link_goes_on(tmp_path: Path) -> None:
+    save(tmp_path / "weights" / "checkpoints", 1)
+    (tmp_path / "linked").symlink_to(tmp_path / "weights")
+    (tmp_path / "weights" / "checkpoints" / ".step-00000002").mkdir()
+    loaded = checkpoint.load_newest(tmp_path / "linked" / "checkpoints")
+    assert loaded is not None
+    assert loaded.step == 1
+    save(tmp_path / "linked" / "checkpoints", 2)
+    assert len(checkpoint.list_checkpoints(tmp_path / "weights" / "checkpoints")) == 2
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_behind_a_link_out_of_its_checkpoint_is_refused(tmp_path: Path, name: str) -> None:
+    folder = save(tmp_path / "weights" / "checkpoints", 1)
+    (folder / name).rename(tmp_path / "away")
+    (folder / name).symlink_to(tmp_path / "away")
+    with pytest.raises(CheckpointError, match=f"{name} is a link that leaves its folder"):
+        checkpoint.load_checkpoint(folder)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda file: file.symlink_to("/dev/zero"), lambda file: file.mkdir()])
+def test_a_pointer_that_is_no_file_is_refused(tmp_path: Path, make: Callable[[Path], object]) -> None:
+    save(tmp_path, 1)
+    (tmp_path / "newest").unlink()
+    make(tmp_path / "newest")
+    with pytest.raises(CheckpointError, match="newest is missing or no plain file"):
+        checkpoint.load_newest(tmp_path)

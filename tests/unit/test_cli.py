@@ -269,6 +269,45 @@ def test_a_run_whose_process_is_gone_was_interrupted(tmp_path: Path, alive: bool
     process.wait()
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"state": "running", "pid": "x"},
+        {"state": "running", "pid": 10**30},
+        {"state": None},
+        {"state": ["finished"]},
+        {"state": "finished", "step": "x"},
+        {"state": "finished", "seconds": "x"},
+        {"state": "finished", "seconds": 10**400},
+        {"state": "finished", "best": {"metric": "valid/bleu", "value": "x"}},
+        {"state": "finished", "best": {"metric": 1, "value": 2}},
+        {"state": "finished", "best": "x"},
+        [],
+        None,
+    ],
+)
+def test_a_run_of_a_strange_state_is_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: object
+) -> None:
+    (tmp_path / "runs" / "a").mkdir(parents=True)
+    (tmp_path / "runs" / "a" / "state.json").write_text("[" * 100_000 if content is None else json.dumps(content))
+    assert cli.main(["runs", "--home", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].split() == ["a", "unknown"]
+
+
+def test_a_state_that_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "runs" / "a").mkdir(parents=True)
+    os.mkfifo(tmp_path / "runs" / "a" / "state.json")
+    assert runs.read_run(tmp_path, "a").state == "unknown"
+
+
+def test_a_stored_configuration_behind_a_link_is_not_read(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "runs" / "first" / "config.yaml").rename(home / "away.yaml")
+    (home / "runs" / "first" / "config.yaml").symlink_to(home / "away.yaml")
+    assert cli.main(["runs", "first", "second", "--home", str(home)]) == 2
+    assert "config.yaml is a link that leaves its folder" in capsys.readouterr().err
+
+
 def test_runs_are_compared_by_the_settings_that_differ(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["runs", "first", "second", "--json", "--home", str(home)]) == 0
     assert json.loads(capsys.readouterr().out) == {

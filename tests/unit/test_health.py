@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import random
 from collections.abc import Iterable
 from pathlib import Path
@@ -178,7 +179,17 @@ def test_unread_steps_survive_a_resume(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["", "[]", "{}", '{"format_version": 1}', '{"format_version": 2}', '{"format_version": 1, "parts": 3}']
+    "content",
+    [
+        "",
+        pytest.param("[" * 100_000, id="nested deeply"),
+        pytest.param("9" * 5_000, id="a huge number"),
+        "[]",
+        "{}",
+        '{"format_version": 1}',
+        '{"format_version": 2}',
+        '{"format_version": 1, "parts": 3}',
+    ],
 )
 def test_a_file_that_is_none_is_refused(tmp_path: Path, content: str) -> None:
     file = tmp_path / "step-00000001.json"
@@ -187,14 +198,55 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, content: str) -> None:
         bad_steps.read(file)
 
 
-def test_ids_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    """The file of a bad step."""
     health = make_health(tmp_path)
     note(health, [(True, math.nan)])
     health.read(State(step=1))
     (file,) = bad_steps.files(tmp_path / "my-run")
-    content = json.loads(file.read_text())
-    for wrong in (-1, 1.5, "7", True, 2**40):
-        content["parts"][0][0]["source"] = [wrong]
-        file.write_text(json.dumps(content))
-        with pytest.raises(CheckpointError, match="token ids"):
-            bad_steps.read(file)
+    return file
+
+
+@pytest.mark.parametrize("name", ["source", "target"])
+def test_ids_that_are_no_numbers_are_refused(kept: Path, name: str) -> None:
+    content = json.loads(kept.read_text())
+    wrong_ones: list[object] = [[-1], [1.5], ["7"], [True], [2**40], "12", {}, None, 3]
+    for wrong in wrong_ones:
+        content["parts"][0][0][name] = wrong
+        kept.write_text(json.dumps(content))
+        with pytest.raises(CheckpointError, match=r"token ids|iterable"):
+            bad_steps.read(kept)
+
+
+@pytest.mark.parametrize("wrong", ["x", -1, None, [], True, math.nan, pytest.param(10**400, id="huge")])
+@pytest.mark.parametrize(
+    "name", ["step", "epoch", "batch", "learning_rate", "loss_scale", "label_smoothing", "bos_id", "pad_id", "seeds"]
+)
+def test_values_that_are_no_numbers_are_refused(kept: Path, name: str, wrong: object) -> None:
+    content = json.loads(kept.read_text())
+    content[name] = [wrong] * len(content["parts"]) if name == "seeds" else wrong
+    kept.write_text(json.dumps(content))
+    with pytest.raises(CheckpointError, match=r"step-00000001\.json"):
+        bad_steps.read(kept)
+
+
+def test_places_and_precision_are_text(kept: Path) -> None:
+    content = json.loads(kept.read_text())
+    pair = content["parts"][0][0]
+    wrong: list[dict[str, object]] = [
+        {"precision": 32},
+        {"parts": [[{**pair, "place": 7}]]},
+        {"parts": [], "seeds": []},
+    ]
+    for changes in wrong:
+        kept.write_text(json.dumps({**content, **changes}))
+        with pytest.raises(CheckpointError, match=r"step-00000001\.json"):
+            bad_steps.read(kept)
+
+
+def test_a_pipe_is_not_waited_for(kept: Path) -> None:
+    kept.unlink()
+    os.mkfifo(kept)
+    with pytest.raises(CheckpointError, match="no plain file"):
+        bad_steps.read(kept)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from translator.commands.tables import table
 from translator.commands.using import DECODE_OPTIONS, find_model, given, load_model, two_files
-from translator.config import Config, load_config
+from translator.config import Config, load_stored_config
 from translator.errors import TranslatorError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _model_on_sets(args: argparse.Namespace) -> dict[str, Result]:
     if args.target_language:
         raise TranslatorError("--target-language goes with --hypotheses; a model knows its own.")
     folder = find_model(args.model, args.home)
-    config = load_config(folder / "config.yaml")
+    config = load_stored_config(folder)
     if args.words:
         if args.sets:
             raise TranslatorError("Give either two files or --set, not both.")

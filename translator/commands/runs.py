@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from translator.commands.tables import table
 from translator.errors import TranslatorError
+from translator.files import check_inside
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,12 @@ def list_runs(home: Path) -> list[Run]:
 
 def read_run(home: Path, name: str) -> Run:
     """The state of one run; fields that were not written (yet) are None."""
+    folder = home / "runs" / name
     try:
-        state = json.loads((home / "runs" / name / "state.json").read_text(encoding="utf-8"))
+        check_inside(folder / "state.json", folder, TranslatorError)
+        state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
         best = state.get("best") or {}
-        return Run(
+        run = Run(
             name=name,
             state="interrupted" if state["state"] == "running" and _is_gone(state) else state["state"],
             step=state.get("step"),
@@ -51,8 +54,19 @@ def read_run(home: Path, name: str) -> Run:
             best_step=best.get("step"),
             seconds=state.get("seconds"),
         )
-    except (FileNotFoundError, ValueError, KeyError, AttributeError):
+        _check(run)
+    except (TranslatorError, OSError, ArithmeticError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Run(name, "unknown", None, None, None, None, None, None)
+    return run
+
+
+def _check(run: Run) -> None:
+    """Raise TypeError where a value is none that a run writes, or a float cannot hold it."""
+    if type(run.state) is not str or not isinstance(run.metric, str | None):
+        raise TypeError
+    for number in (run.step, run.total_steps, run.value, run.best_step, run.seconds):
+        if number is not None and (type(number) not in (int, float) or abs(number) >= 1e300):
+            raise TypeError
 
 
 def _is_gone(state: Mapping[str, Any]) -> bool:
@@ -131,12 +145,11 @@ def _show(value: object) -> str:
 
 def _stored_settings(home: Path, name: str) -> dict[str, Any]:
     """The stored configuration of a run as dotted keys."""
-    from translator.config import flat_settings, load_config
+    from translator.config import flat_settings, load_stored_config
 
-    for folder in ("runs", "weights"):
-        file = home / folder / name / "config.yaml"
-        if file.is_file():
-            settings = flat_settings(load_config(file)).items()
+    for folder in (home / "runs" / name, home / "weights" / name):
+        if (folder / "config.yaml").is_file():
+            settings = flat_settings(load_stored_config(folder)).items()
             return {key: str(value) if isinstance(value, Path) else value for key, (value, _) in settings}
     refuse_unknown_run(home, name)
 

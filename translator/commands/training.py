@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from translator.commands.runs import refuse_unknown_run
-from translator.config import dump_config, json_schema, load_config, unused_settings
+from translator.config import dump_config, json_schema, load_config, load_stored_config, unused_settings
 from translator.errors import TranslatorError
 
 OVERRIDE = re.compile(r"[A-Za-z_][\w.]*=")
@@ -42,10 +42,10 @@ def resume(args: argparse.Namespace) -> int:
             f"`resume` uses the stored configuration of the run; {file} cannot be given too. "
             "Give the settings that change as key=value, or use `train` with the file."
         )
-    stored = args.home / "weights" / args.name / "config.yaml"
-    if not stored.is_file():
+    weights = args.home / "weights" / args.name
+    if not (weights / "config.yaml").is_file():
         refuse_unknown_run(args.home, args.name)
-    load_config(stored, overrides)  # told before torch is loaded
+    load_stored_config(weights, overrides)  # told before torch is loaded
     from translator import build
 
     return build.resume(args.name, overrides, home=args.home, accept_new_corpus=args.accept_new_corpus)

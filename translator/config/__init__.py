@@ -21,7 +21,7 @@ from translator.config.fields import (
     TrainConfig,
 )
 from translator.config.filters import Filters
-from translator.config.loading import load_config
+from translator.config.loading import load_config, load_stored_config
 from translator.config.reading import seal
 from translator.config.resuming import Change, diff_for_resume, dump_config, flat_settings, resolve
 
@@ -49,6 +49,7 @@ __all__ = [
     "flat_settings",
     "json_schema",
     "load_config",
+    "load_stored_config",
     "resolve",
     "seal",
     "seconds_of",

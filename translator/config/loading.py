@@ -12,9 +12,11 @@ from translator.config.explain import explain
 from translator.config.fields import Config
 from translator.config.keys import dotted, section_of, take_unknown
 from translator.config.reading import Tree, Way, read_file, read_override
-from translator.errors import ConfigError
+from translator.errors import CheckpointError, ConfigError
+from translator.files import check_inside
 
 STARTER = Path(__file__).resolve().parent.parent / "starter" / "config.yaml"
+STORED = "config.yaml"
 SETS = ("train", "valid", "test")
 SECTIONS = {*(key for key, info in Config.model_fields.items() if section_of(info)), "filters", "mix"}
 
@@ -42,6 +44,17 @@ def load_config(path: Path | None, overrides: Sequence[str] = (), *, folder: Pat
     if config is None or problems:
         raise ConfigError("\n".join(dict.fromkeys(problems + wrong)))
     return config
+
+
+def load_stored_config(folder: Path, overrides: Sequence[str] = ()) -> Config:
+    """The `config.yaml` of a folder of weights or of a run, which may come from somebody else.
+
+    Raises:
+        CheckpointError: it is missing, no plain file, or a link that leaves the folder.
+        ConfigError: as `load_config`.
+    """
+    check_inside(folder / STORED, folder, CheckpointError)
+    return load_config(folder / STORED, overrides)
 
 
 def _apply(text: str, tree: Tree) -> list[str]:
