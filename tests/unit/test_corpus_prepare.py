@@ -126,7 +126,7 @@ def test_pairs_are_dropped_when_asked_and_counted_once(
 
 @pytest.mark.parametrize("kind", ["valid", "test"])
 def test_overlap_is_dropped_with_sets_of_either_kind(write: Write, kind: str) -> None:
-    sets = {kind: write(kind, VALID)}
+    sets: dict[str, Any] = {kind: write(kind, VALID)}
     corpus = prepare(Settings(write("train", TRAIN), **sets, filters=Filters(drop_overlap="source")))
     assert corpus.report.count("train", "dropped: source also in a held-out set") == 2
     assert corpus.report.count(kind, "sources also in train") == 2

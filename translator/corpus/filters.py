@@ -19,7 +19,7 @@ from translator.corpus import characters
 from translator.corpus.cache import cache_key, cached, parts_folder
 from translator.corpus.language import check_languages
 from translator.corpus.pairs import BATCH_ROWS, NUM_EXAMPLES, ROW, Pairs
-from translator.corpus.progress import Progress
+from translator.corpus.progress import Progress, announce
 from translator.corpus.rules import TextFilters, text_rules
 from translator.corpus.sides import Mask, Sides
 from translator.files import write_atomic
@@ -137,6 +137,7 @@ class _Decision:
         asked = [number for number in corpora if is_on(self._shares[number].filters)]
         if not asked:
             return
+        announce(f"Looking for {reason}", len(self.keep))
         among = np.zeros(len(self.keep), dtype=bool)
         for number in corpora:
             among[self.spans[number]] = self.keep[self.spans[number]]

@@ -23,6 +23,7 @@ from translator.corpus.filters import (
     overlap,
 )
 from translator.corpus.pairs import NUM_EXAMPLES, Pairs, join
+from translator.corpus.progress import announce
 from translator.corpus.read import read_pairs
 from translator.corpus.report import CorpusReport, PlaceCounts
 from translator.corpus.sides import Mask
@@ -210,12 +211,13 @@ def _describe(sets: dict[str, Pairs], report: CorpusReport) -> None:
     """Sizes, copies, sources with several targets and pairs with equal sides."""
     for name, pairs in sets.items():
         report.add(name, "usable pairs", len(pairs))
-        for reason, (count, indices) in _remembered("describe", [pairs], partial(_found, pairs)).items():
+        for reason, (count, indices) in _remembered("describe", [pairs], partial(_found, name, pairs)).items():
             if count:
                 report.add(name, reason, count, pairs.examples(indices))
 
 
-def _found(pairs: Pairs) -> Counts:
+def _found(name: str, pairs: Pairs) -> Counts:
+    announce(f"Looking for copies in {name}", len(pairs))
     return {
         "exact copies of an earlier pair": _count(copies(pairs.rows)),
         "sources with several targets": _first(ambiguous_sources(pairs.rows)),
@@ -268,6 +270,7 @@ def _compare(train: Pairs, held_out: dict[str, Pairs], shares: list[Share], repo
 
 def _shared(pairs: Pairs, other: Pairs, turned: list[tuple[int, int]]) -> Counts:
     """Of `pairs` those that are also in `other`, whose rows of `turned` count from target to source, too."""
+    announce("Comparing two sets", len(pairs) + len(other))
     whole, sources = overlap(pairs.rows, other.rows, "pair"), overlap(pairs.rows, other.rows, "source")
     for start, stop in turned:
         whole |= overlap(pairs.rows, other.rows[start:stop], "pair", others_turned=True)
