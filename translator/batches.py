@@ -11,7 +11,7 @@ Shape letters: B batch, S source length, T target length.
 """
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Protocol
 
@@ -105,6 +105,9 @@ class BatchPlan:
         return rows, src, tgt
 
 
+_NO_PLAN = BatchPlan(np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64))
+
+
 def plan_epoch(
     src_len: IntArray,
     tgt_len: IntArray,
@@ -112,40 +115,55 @@ def plan_epoch(
     budget: int,
     seed: int,
     epoch: int,
-    rows: IntArray | None = None,
+    row_of: Callable[[int], int] = int,
 ) -> BatchPlan:
     """Plan one epoch: every pair once, no batch above `budget` cells a side. A pure function.
 
-    The lengths count the end token. `rows` numbers the pairs in messages (from 0; default: their position).
+    The lengths count the end token. `row_of` numbers the pair at a position in messages (from 0; default: the
+    position). It takes 28 bytes for each pair, the lengths among them, where these and a position have four.
 
     Raises:
         CorpusError: a pair is longer than the budget, or there is no pair.
     """
-    if len(src_len) == 0:
-        raise CorpusError("there are no usable training pairs: nothing to make batches of")
-    longest = np.maximum(src_len, tgt_len)
-    worst = int(longest.argmax())
-    if longest[worst] > budget:
-        row = worst if rows is None else int(rows[worst])
-        raise CorpusError(
-            f"training pair {row + 1} has {longest[worst]} tokens on its longer side and does not fit in a "
-            f"batch of {budget}: raise batch.tokens to at least {longest[worst]} or lower "
-            "corpus.filters.max_tokens"
-        )
+    _refuse_too_long(src_len, tgt_len, budget, row_of)
     random = np.random.Generator(np.random.PCG64([seed, epoch]))
-    order = _sort(_length_keys(src_len, tgt_len), random.permutation(len(longest)))
-    starts = _cut(longest[order], budget)
+    order = _numbers(len(src_len))
+    random.shuffle(order)
+    order = order[_argsort(_length_keys(src_len, tgt_len)[order])]
+    starts = _cut(np.maximum(src_len, tgt_len)[order], budget)
     batches = random.permutation(len(starts) - 1)
     sizes = np.diff(starts)[batches]
     ends = np.cumsum(sizes)
-    places = np.repeat(starts[:-1][batches] - (ends - sizes), sizes)
+    places = np.repeat((starts[:-1][batches] - (ends - sizes)).astype(order.dtype), sizes)
     places += _numbers(len(order))
     return BatchPlan(order[places], np.concatenate([[0], ends]))
 
 
+def count_batches(src_len: IntArray, tgt_len: IntArray, *, budget: int, row_of: Callable[[int], int] = int) -> int:
+    """Number of batches in the plan of any epoch with these lengths, found without a plan.
+
+    Raises:
+        CorpusError: as `plan_epoch` raises it.
+    """
+    _refuse_too_long(src_len, tgt_len, budget, row_of)
+    return len(_cut(np.sort(np.maximum(src_len, tgt_len)), budget)) - 1
+
+
+def _refuse_too_long(src_len: IntArray, tgt_len: IntArray, budget: int, row_of: Callable[[int], int]) -> None:
+    if len(src_len) == 0:
+        raise CorpusError("there are no usable training pairs: nothing to make batches of")
+    longest = max(int(src_len.max()), int(tgt_len.max()))
+    if longest > budget:
+        row = row_of(int(np.maximum(src_len, tgt_len).argmax()))
+        raise CorpusError(
+            f"training pair {row + 1} has {longest} tokens on its longer side and does not fit in a "
+            f"batch of {budget}: raise batch.tokens to at least {longest} or lower corpus.filters.max_tokens"
+        )
+
+
 def _length_keys(src_len: IntArray, tgt_len: IntArray) -> NDArray[np.int64]:
     """One sortable number for each pair: the longer side first, then the target, then the source."""
-    keys = np.maximum(src_len, tgt_len).astype(np.int64)
+    keys = np.maximum(src_len, tgt_len, dtype=np.int64)
     base = int(keys.max()) + 1
     if base < 2**20:  # else three such lengths do not fit in 64 bits; nothing is lost but a little padding
         for side in (tgt_len, src_len):  # in place: a large corpus has no memory to spare
@@ -154,18 +172,17 @@ def _length_keys(src_len: IntArray, tgt_len: IntArray) -> NDArray[np.int64]:
     return keys
 
 
-def _sort(keys: NDArray[np.int64], ties: IntArray) -> IntArray:
-    """Positions of `keys` in ascending order; equal ones in the order in which they stand in `ties`."""
+def _argsort(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Positions of `keys` in ascending order, equal ones as they stand; the keys are lost."""
     bits = len(keys).bit_length()
     if int(keys.max(initial=0)) >= 2 ** (63 - bits):
-        return ties[np.argsort(keys[ties], kind="stable")]
+        return np.argsort(keys, kind="stable")
     # The same, several times faster for millions: sort values that carry their place in the low bits.
-    packed = keys[ties]
-    packed <<= bits
-    packed |= _numbers(len(keys))
-    packed.sort()
-    packed &= 2**bits - 1
-    return ties[packed]
+    keys <<= bits
+    keys |= _numbers(len(keys))
+    keys.sort()
+    keys &= 2**bits - 1
+    return keys
 
 
 def _numbers(count: int) -> IntArray:
@@ -257,6 +274,7 @@ class BatchStream:
 
     def __next__(self) -> Batch:
         if self._batch >= len(self._plan):
+            self._plan = _NO_PLAN  # let go of the old one first: there need not be room for two
             self._plan = self._plan_epoch(self._epoch + 1)
             self._epoch, self._batch = self._epoch + 1, 0
         index = self._plan[self._batch]
@@ -277,7 +295,9 @@ class BatchStream:
 
     def num_batches(self, epoch: int) -> int:
         """Number of batches in an epoch; sampled encodings differ in length, so it can vary."""
-        return len(self._plan if epoch == self._epoch else self._plan_epoch(epoch))
+        if epoch == self._epoch:
+            return len(self._plan)
+        return count_batches(*self._encoded.lengths(epoch), budget=self._budget, row_of=self._row_of(epoch))
 
     def longest_batch(self) -> Batch:
         """The batch with the most cells of the current epoch, to try before training starts."""
@@ -300,9 +320,13 @@ class BatchStream:
         return collate(pairs, self._encoded.numbers(index, self._epoch), **self.ids)
 
     def _plan_epoch(self, epoch: int) -> BatchPlan:
-        src_len, tgt_len = self._encoded.lengths(epoch)
-        rows = self._encoded.index[self._encoded.numbers(np.arange(len(src_len)), epoch)]
-        return plan_epoch(src_len, tgt_len, budget=self._budget, seed=self._seed, epoch=epoch, rows=rows)
+        lengths, row_of = self._encoded.lengths(epoch), self._row_of(epoch)
+        return plan_epoch(*lengths, budget=self._budget, seed=self._seed, epoch=epoch, row_of=row_of)
+
+    def _row_of(self, epoch: int) -> Callable[[int], int]:
+        """Row in the corpora of the pair at a position of an epoch."""
+        encoded = self._encoded
+        return lambda position: int(encoded.index[encoded.numbers(np.array([position]), epoch)[0]])
 
 
 def sequential_batches(
@@ -315,7 +339,7 @@ def sequential_batches(
     if encoded.num_pairs == 0:
         return
     src_len, tgt_len = encoded.lengths(0)
-    order = np.argsort(_length_keys(src_len, tgt_len), kind="stable")
+    order = _argsort(_length_keys(src_len, tgt_len))
     for index in BatchPlan(order, _cut(np.maximum(src_len, tgt_len)[order], budget)):
         pairs = [encoded.pair(int(i), 0) for i in index]
         yield collate(pairs, index, pad_id=pad_id, bos_id=bos_id, eos_id=eos_id)

@@ -21,7 +21,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from translator.corpus.cache import cached, parts_folder
-from translator.corpus.progress import Progress
+from translator.corpus.progress import Progress, announce
 from translator.errors import CorpusError
 from translator.files import new_folder
 from translator.processes import pool, usable_cores
@@ -143,7 +143,8 @@ def encode_corpus(
         if in_parts:
             _write_in_parts(plain, dataset, folder, fingerprint, workers)
         else:
-            plain.write(dataset, folder)
+            with Progress("Tokenising", len(dataset)) as progress:
+                plain.write(dataset, folder, progress)
         if samplers:
             _write_samples(folder, samplers, tokenizers, dropout_samples, workers)
         return {"skipped": plain.skipped, "examples": plain.examples}
@@ -191,7 +192,7 @@ class _Plain:
         self.skipped: dict[str, int] = {}
         self.examples: dict[str, list[list[int]]] = {}
 
-    def write(self, dataset: "Dataset", folder: Path) -> None:
+    def write(self, dataset: "Dataset", folder: Path, progress: Progress | None = None) -> None:
         name = "{}.plain" if self._samplers else "{}.0"
         first_row = 0
         with ExitStack() as stack:
@@ -212,6 +213,8 @@ class _Plain:
                     if self._samplers:
                         types_to[side].append(*self._samplers[side].add(ids, words, offsets))
                 first_row += len(lengths[0])
+                if progress is not None:
+                    progress.advance(len(lengths[0]))
 
     def count(self, skipped: dict[str, int], examples: dict[str, list[list[int]]], first_row: int) -> None:
         """Add what was left out of a part that begins at `first_row`."""
@@ -254,6 +257,7 @@ def _write_in_parts(plain: _Plain, dataset: "Dataset", folder: Path, fingerprint
             where = [parts / str(number) for number in range(len(tasks))]
             for task, _ in zip(tasks, executor.map(_write_part, [plain] * len(tasks), tasks, where), strict=True):
                 progress.advance(len(task))
+        announce("Joining the token ids", len(dataset))
         with ExitStack() as stack:
             index = stack.enter_context((folder / "index").open("wb"))
             writers = {
@@ -290,16 +294,20 @@ def _write_samples(
     num_workers: int,
 ) -> None:
     """Replace the plain files in `folder` by those of the sampled spellings."""
+    plain = {side: _read_sentences(folder, f"{side}.plain", _dtype(tokenizers[side])) for side in _SIDES}
+    num_pairs = len(plain["source"][1]) - 1
+    announce("Cutting the words in several ways", num_pairs)
     for sampler in {id(sampler): sampler for sampler in samplers.values()}.values():
         sampler.sample(num_workers)
-    plain = {side: _read_sentences(folder, f"{side}.plain", _dtype(tokenizers[side])) for side in _SIDES}
     longest = max(int(np.diff(offsets).max(initial=0)) for _, offsets in plain.values())
     for number, side in enumerate(_SIDES):
         plain_ids, plain_offsets = plain[side]
         types, type_offsets = _read_sentences(folder, f"{side}.types", np.dtype(np.uint32))
-        num_pairs = len(type_offsets) - 1
         for sample in range(num_samples):
-            with _Writer(folder, f"{side}.{sample}", _dtype(tokenizers[side])) as writer:
+            with (
+                Progress(f"Spelling, {side} {sample + 1} of {num_samples}", num_pairs) as progress,
+                _Writer(folder, f"{side}.{sample}", _dtype(tokenizers[side])) as writer,
+            ):
                 for start in range(0, num_pairs, _CHUNK_PAIRS):
                     offsets = type_offsets[start : start + _CHUNK_PAIRS + 1]
                     ids, bounds = samplers[side].spell(
@@ -317,6 +325,7 @@ def _write_samples(
                         ids = np.concatenate(parts)
                         bounds = np.cumsum([0, *map(len, parts)])
                     writer.append(ids, bounds)
+                    progress.advance(len(bounds) - 1)
     del plain, plain_ids, types  # let go of the maps, so that the files can be deleted everywhere
     for side in _SIDES:
         for ending in ("plain.ids", "plain.offsets", "types.ids", "types.offsets"):

@@ -55,7 +55,7 @@ LEARNED_BY = f"1, tokenizers {tokenizers.__version__}"
 """What decides a vocabulary beside text and settings: raise the number when learning changes."""
 
 # Subwords hardly change beyond this many pairs; a larger corpus is sampled evenly to save time.
-_MAX_TRAINING_PAIRS = 1_000_000
+MAX_TRAINING_PAIRS = 1_000_000
 _LINE_BREAKS = re.compile("[\n\x0b\x0c\r\x1c-\x1e\x85\u2028\u2029]")
 _BATCH_LINES = 1000
 _MAX_FILE_BYTES = 128 << 20  # a vocabulary of a million entries takes a quarter of it
@@ -305,7 +305,7 @@ class _ColumnLines:
 
     def __init__(self, pairs: PairTable, columns: tuple[str, ...]) -> None:
         self._pairs, self._columns = pairs, columns
-        self._stride = -(-len(pairs) // _MAX_TRAINING_PAIRS) or 1
+        self._stride = -(-len(pairs) // MAX_TRAINING_PAIRS) or 1
 
     def __iter__(self) -> Iterator[str]:
         start = 0

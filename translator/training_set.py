@@ -10,11 +10,12 @@ from datasets import Dataset, concatenate_datasets
 from translator.config import Config, TrainingCorpus
 from translator.corpus import NUM_EXAMPLES, Corpus
 from translator.corpus.cache import cache_key, cached
+from translator.corpus.progress import announce
 from translator.encode import encode_corpus
 from translator.files import cache_folder
 from translator.mixing import Part, mix, num_draws, temperature_weights
 from translator.prefix import prefix_ids
-from translator.tokenizer import LEARNED_BY, Tokenizer, auto_vocab_size, train_tokenizers
+from translator.tokenizer import LEARNED_BY, MAX_TRAINING_PAIRS, Tokenizer, auto_vocab_size, train_tokenizers
 from translator.validation import ValidationSet
 from translator.weights import load_tokenizers, save_tokenizers
 
@@ -35,6 +36,7 @@ def learn_tokenizers(config: Config, corpus: Corpus, control_tokens: Sequence[st
 
     def build(folder: Path) -> dict[str, Any]:
         tables = [corpus.train, *(_turned(table) for _, table in turned)]
+        announce("Learning the vocabulary", min(sum(map(len, tables)), MAX_TRAINING_PAIRS))
         sides = train_tokenizers(concatenate_datasets(tables), config.tokenizer, control_tokens)
         save_tokenizers(folder, *sides)
         return {"sides": [[one.asked_vocab_size, one.num_rare_characters] for one in sides]}

@@ -1,5 +1,6 @@
 """Batches: under the budget, each pair once, little padding, and an order that can be taken up anywhere."""
 
+import tracemalloc
 from itertools import islice
 from typing import Any
 
@@ -34,6 +35,19 @@ class Pairs:
 
     def numbers(self, positions: IntArray, epoch: int) -> IntArray:
         return positions
+
+
+class Given(Pairs):
+    """Pairs of which nothing is known but the lengths, with special tokens, which are given as they are."""
+
+    def __init__(self, src_len: IntArray, tgt_len: IntArray) -> None:
+        self._given = src_len, tgt_len
+
+    def lengths(self, epoch: int) -> tuple[IntArray, IntArray]:
+        return self._given
+
+    def pair(self, i: int, epoch: int) -> tuple[IntArray, IntArray]:
+        return np.zeros(1, np.uint16), np.zeros(1, np.uint16)
 
 
 def some_pairs(num_pairs: int = 500, **settings: Any) -> Pairs:
@@ -92,6 +106,50 @@ def test_order_is_a_function_of_seed_and_epoch_and_of_nothing_else() -> None:
     assert len({str(found) for found in orders.values()}) == 4
     # Not only the batches are shuffled: which pairs meet in a batch changes too.
     assert {frozenset(index) for index in orders[1, 0]} != {frozenset(index) for index in orders[1, 1]}
+
+
+def test_the_order_is_that_of_a_shuffle_a_stable_sort_and_a_shuffle_of_the_batches() -> None:
+    """Written down the plain way: a run that goes on must find the order that it began with."""
+    src_len, tgt_len = some_pairs().lengths(0)
+    random = np.random.Generator(np.random.PCG64([1, 3]))
+    shuffled = random.permutation(500).tolist()
+    batches: list[list[int]] = [[]]
+    for i in sorted(shuffled, key=lambda i: (max(src_len[i], tgt_len[i]), tgt_len[i], src_len[i])):
+        if (len(batches[-1]) + 1) * max(src_len[i], tgt_len[i]) > 200:
+            batches.append([])
+        batches[-1].append(i)
+    expected = [batches[i] for i in random.permutation(len(batches))]
+    plan = plan_epoch(src_len.astype(np.int32), tgt_len.astype(np.int32), budget=200, seed=1, epoch=3)
+    assert [index.tolist() for index in plan] == expected
+
+
+def test_planning_takes_twenty_bytes_for_a_pair_beside_its_lengths_in_later_epochs_too() -> None:
+    """One more array of positions is 80 MB at twenty million pairs."""
+    num_pairs = 500_000
+    random = np.random.default_rng(0)
+    lengths = [(random.poisson(20, num_pairs) + 1).astype(np.int32) for _ in range(2)]
+    pairs = Given(*lengths)
+    tracemalloc.start()
+    try:
+        stream = BatchStream(pairs, budget=4096, seed=1)
+        first = tracemalloc.get_traced_memory()[1]
+        stream = BatchStream(pairs, budget=4096, seed=1, batch=stream.num_batches(0))
+        tracemalloc.reset_peak()
+        next(stream)
+        later = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert first < 21 * num_pairs
+    assert later < 21 * num_pairs
+
+
+def test_batches_are_counted_without_a_plan() -> None:
+    stream = BatchStream(some_pairs(grows=True), budget=300, seed=1)
+    counts = [stream.num_batches(epoch) for epoch in range(4)]
+    assert counts == [len(BatchStream(some_pairs(grows=True), budget=300, seed=1, epoch=i)._plan) for i in range(4)]
+    assert len(set(counts)) > 1
+    with pytest.raises(CorpusError, match=r"does not fit in a batch of 300: raise batch\.tokens"):
+        stream.num_batches(300)  # found at the start, not when the epoch comes
 
 
 def test_sorting_of_very_long_pairs_agrees_with_the_packed_sort() -> None:

@@ -1,8 +1,10 @@
 """Copies, several targets, overlap: counted on hashes of hand-made pairs."""
 
 import sys
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ import pytest
 from translator.config import Filters
 from translator.corpus import filters, language
 from translator.corpus.filters import ambiguous_sources, copies, equal_sides, overlap
-from translator.corpus.pairs import Pairs
+from translator.corpus.pairs import ROW, Pairs
+from translator.corpus.sides import Sides
 from translator.corpus.store import normalise, store_parts
 from translator.errors import CorpusError
 
@@ -52,6 +55,26 @@ def test_overlap_by_pair_and_by_source(pairs: Make) -> None:
     valid = pairs(("the train is late.", "Der Zug ist spa\u0308t."), ("Rain  is falling.", "Regen fällt."))
     assert overlap(train.rows, valid.rows, "pair").tolist() == [True, False, False]
     assert overlap(train.rows, valid.rows, "source").tolist() == [True, True, False]
+
+
+def test_overlap_with_many_pairs_works_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filters, "PIECE", 10_000)
+    num_pairs = 300_000
+    many = np.zeros(num_pairs, dtype=ROW)
+    many["source"], many["target"] = np.arange(num_pairs), np.arange(num_pairs)[::-1]
+    few = np.array(many[[5, 7]])
+    few["source"], few["target"] = many["target"][[5, 7]], many["source"][[5, 9]]
+    tracemalloc.start()
+    try:
+        assert np.flatnonzero(overlap(many, few, "pair", rows_turned=True)).tolist() == [5]
+        assert np.flatnonzero(overlap(many, few, "source", rows_turned=True)).tolist() == [5, 7]
+        assert overlap(few, many, "pair", others_turned=True).tolist() == [True, False]
+        assert overlap(few, many, "source", others_turned=True).tolist() == [True, True]
+        assert not overlap(many[:1000], few, "pair").any()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 5 * num_pairs  # one hash for each pair is 8 bytes, a row of the table 36
 
 
 @pytest.mark.parametrize(
@@ -142,6 +165,33 @@ def test_processes_find_what_one_finds(pairs: Make, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(filters, "RULES_VERSION", -1)  # not what is in the cache
     assert filters.apply_filters(made, [share(made, settings)], [], num_workers=2)[0].tolist() == alone.tolist()
     assert alone.tolist() == [True, True, True, *[False] * 6]
+
+
+def test_parts_that_a_killed_process_filtered_are_not_asked_again(
+    pairs: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = pairs(*((f"number {i}", f"{i % 3}") for i in range(9)))
+    settings = Filters(min_shared_numbers=1.0)
+    alone = filters.apply_filters(made, [share(made, settings)], [])[0]
+    asked = []
+
+    class KilledAtTheThird:
+        @staticmethod
+        def of(table: Any) -> Sides:
+            asked.append(table["source"][0].as_py())
+            if len(asked) == 3:
+                raise KeyboardInterrupt
+            return Sides.of(table)
+
+    monkeypatch.setenv("TRANSLATOR_CACHE", str(tmp_path))
+    monkeypatch.setattr(filters, "PART_ROWS", 2)
+    monkeypatch.setattr(filters, "Sides", KilledAtTheThird)
+    with pytest.raises(KeyboardInterrupt):
+        filters.apply_filters(made, [share(made, settings)], [], num_workers=1)
+    again = filters.apply_filters(made, [share(made, settings)], [], num_workers=1)[0]
+    assert again.tolist() == alone.tolist() == [True, True, True, *[False] * 6]
+    assert asked == [f"number {i}" for i in (0, 2, 4, 4, 6, 8)]
+    assert not list((tmp_path / "parts").iterdir())
 
 
 def test_rules_are_asked_once(pairs: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,6 +124,15 @@ def test_pairs_are_dropped_when_asked_and_counted_once(
     assert len(corpus.valid["valid"]) == 3
 
 
+@pytest.mark.parametrize("kind", ["valid", "test"])
+def test_overlap_is_dropped_with_sets_of_either_kind(write: Write, kind: str) -> None:
+    sets: dict[str, Any] = {kind: write(kind, VALID)}
+    corpus = prepare(Settings(write("train", TRAIN), **sets, filters=Filters(drop_overlap="source")))
+    assert corpus.report.count("train", "dropped: source also in a held-out set") == 2
+    assert corpus.report.count(kind, "sources also in train") == 2
+    assert not {"The train is late.", "Rain is falling."} & set(corpus.train["source"])
+
+
 def test_named_sets_keep_their_order_and_are_compared_with_each_other(write: Write) -> None:
     first, second = write("b", VALID[:1]), write("a", VALID)
     corpus = prepare(Settings(write("train", TRAIN[:3]), {"news": first, "chat": second}, {"news": second}))
@@ -266,3 +275,15 @@ def test_options_without_effect_are_warnings_of_the_report(write: Write) -> None
         "corpus.train[0].sheet has no effect",
         "corpus.valid.states has no effect",
     ]
+
+
+def test_pairs_count_in_reverse_only_in_the_corpora_that_are_learned_so(write: Write) -> None:
+    texts: Texts = [("Good day.", "Guten Tag."), ("Snow.", "Schnee.")]
+    train = [
+        TrainingCorpus(path=write("a", texts[:1]), directions=["en>de"]),
+        TrainingCorpus(path=write("b", texts[1:]), directions=["en>de", "de>en"]),
+    ]
+    valid = {"de-en": TrainingCorpus(path=write("valid", [(target, source) for source, target in texts]))}
+    report = prepare(Settings(train, valid, filters=Filters(drop_overlap="pair"))).report
+    assert report.count("valid/de-en", "pairs also in train") == 1
+    assert [place.dropped for place in report.places[:2]] == [{}, {"pair also in a held-out set": 1}]

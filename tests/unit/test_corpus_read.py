@@ -322,3 +322,17 @@ def test_an_absent_library_is_named_with_its_extra(
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(CorpusError, match=r'of the extra formats: .*"\.\[formats\]"'):
         read_en_de(tmp_path / name)
+
+
+def test_a_quick_look_reads_no_file_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is it taken for the whole table, or for a look at what the file held before."""
+    path = tmp_path / "pairs.tsv"
+    with monkeypatch.context() as patched:
+        patched.setattr("translator.corpus.read.LOOK_BYTES", 4)
+        patched.setattr("translator.corpus.read.sha256_file", lambda path: pytest.fail("read to its end"))
+        path.write_text("".join(f"line {i}\tZeile {i}\n" for i in range(9)), encoding="utf-8")
+        assert len(read_en_de(path, most_rows=4).pairs) == 4
+        path.write_text("".join(f"line {i}\tzeile {i}\n" for i in range(9)), encoding="utf-8")
+        os.utime(path, (1, 1))
+        assert read_en_de(path, most_rows=4).dataset["target"][:2] == ["zeile 0", "zeile 1"]
+    assert len(read_en_de(path).pairs) == 9

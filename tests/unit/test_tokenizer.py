@@ -250,7 +250,7 @@ def test_tokenizers_of_a_corpus_are_shared_or_one_for_each_side() -> None:
 
 
 def test_a_very_large_corpus_is_sampled_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translator.tokenizer._MAX_TRAINING_PAIRS", 2)
+    monkeypatch.setattr("translator.tokenizer.MAX_TRAINING_PAIRS", 2)
     monkeypatch.setattr("translator.tokenizer._BATCH_LINES", 2)
     pairs = Dataset.from_dict({"source": list("abcde"), "target": list("vwxyz")})
     source, _ = train_tokenizers(pairs, Settings(shared=False))

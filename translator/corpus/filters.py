@@ -19,7 +19,7 @@ from translator.corpus import characters
 from translator.corpus.cache import cache_key, cached, parts_folder
 from translator.corpus.language import check_languages
 from translator.corpus.pairs import BATCH_ROWS, NUM_EXAMPLES, ROW, Pairs
-from translator.corpus.progress import Progress
+from translator.corpus.progress import Progress, announce
 from translator.corpus.rules import TextFilters, text_rules
 from translator.corpus.sides import Mask, Sides
 from translator.files import write_atomic
@@ -137,6 +137,7 @@ class _Decision:
         asked = [number for number in corpora if is_on(self._shares[number].filters)]
         if not asked:
             return
+        announce(f"Looking for {reason}", len(self.keep))
         among = np.zeros(len(self.keep), dtype=bool)
         for number in corpora:
             among[self.spans[number]] = self.keep[self.spans[number]]
@@ -159,7 +160,7 @@ def _decide(pairs: Pairs, shares: list[Share], held_out: list[Pairs], num_worker
             by: Any = share.filters.drop_overlap
             also = overlap(pairs.rows[span], others, by)
             if share.in_reverse:
-                also |= overlap(reverse(pairs.rows[span]), others, by)
+                also |= overlap(pairs.rows[span], others, by, rows_turned=True)
             decision.leave_out(number, "drop_overlap", f"{by} also in a held-out set", also)
     for languages in dict.fromkeys(share.languages for share in shares):
         alike = [number for number in everywhere if shares[number].languages == languages]
@@ -259,9 +260,9 @@ def later(values: Hashes, among: Mask) -> Mask:
 def ambiguous_sources(rows: Rows) -> NDArray[np.int64]:
     """The first row of each source that has more than one target."""
     candidates = np.flatnonzero(_repeated(rows["source"]))
-    rows = rows[candidates]
-    distinct = np.sort(np.unique(normalised_pairs(rows), return_index=True)[1])
-    _, first, counts = np.unique(rows["source"][distinct], return_index=True, return_counts=True)
+    sources, targets = rows["source"][candidates], rows["target"][candidates]
+    distinct = np.sort(np.unique(_both(sources, targets), return_index=True)[1])
+    _, first, counts = np.unique(sources[distinct], return_index=True, return_counts=True)
     return candidates[np.sort(distinct[first[counts > 1]])]
 
 
@@ -270,23 +271,28 @@ def equal_sides(rows: Rows) -> Mask:
     return np.asarray(rows["source"] == rows["target"])
 
 
-def overlap(rows: Rows, others: Rows, by: Literal["pair", "source"]) -> Mask:
-    """True for each of `rows` whose pair (or source) is also one of `others`."""
-    if by == "source":
-        return _members(rows["source"], others["source"])
-    return _members(normalised_pairs(rows), normalised_pairs(others))
+def overlap(
+    rows: Rows,
+    others: Rows,
+    by: Literal["pair", "source"],
+    *,
+    rows_turned: bool = False,
+    others_turned: bool = False,
+) -> Mask:
+    """True for each of `rows` whose pair (or source) is also one of `others`; either may be read from target to
+    source. The exact pair has no part in it."""
+    return _members(rows, others, _hashes(by, turned=rows_turned), _hashes(by, turned=others_turned))
 
 
-def reverse(rows: Rows) -> Rows:
-    """The rows from target to source, for comparisons of normalised sides: the exact pair keeps its hash."""
-    turned = np.array(rows)
-    turned["source"], turned["target"] = rows["target"], rows["source"]
-    return turned
+def _hashes(by: Literal["pair", "source"], *, turned: bool) -> Callable[[Rows], Hashes]:
+    """What is compared of some rows."""
+    source, target = ("target", "source") if turned else ("source", "target")
+    return lambda rows: np.asarray(rows[source] if by == "source" else _both(rows[source], rows[target]))
 
 
-def normalised_pairs(rows: Rows) -> Hashes:
+def _both(sources: Hashes, targets: Hashes) -> Hashes:
     """One hash for both normalised sides; the odd factor keeps (a, b) apart from (b, a)."""
-    return np.asarray(rows["source"] * np.uint64(0x9E3779B97F4A7C15) ^ rows["target"])
+    return np.asarray(sources * np.uint64(0x9E3779B97F4A7C15) ^ targets)
 
 
 def _later(values: Hashes) -> Mask:
@@ -305,25 +311,34 @@ def _repeated(values: Hashes) -> Mask:
     return _members(values, again)
 
 
-def _members(values: Hashes, others: Hashes) -> Mask:
-    """`np.isin` by pieces, many times faster: that one makes its arguments unique first, through a hash table."""
+def _members(
+    values: NDArray[Any],
+    others: NDArray[Any],
+    of_values: Callable[[NDArray[Any]], Hashes] = np.asarray,
+    of_others: Callable[[NDArray[Any]], Hashes] = np.asarray,
+) -> Mask:
+    """`np.isin` by pieces, many times faster: that one makes its arguments unique first, through a hash table.
+
+    `of_values` and `of_others` work out the hashes of a piece, so that the longer side never stands in memory whole.
+    """
     mask = np.zeros(len(values), dtype=bool)
     if not len(others) or not len(values):
         return mask
     if len(others) > len(values):  # sort the shorter: mark the values that a piece of the others holds
-        order = np.argsort(values, kind="stable")
-        ordered = values[order]
+        hashes = of_values(values)
+        order = np.argsort(hashes, kind="stable")
+        ordered = hashes[order]
         found = np.zeros(len(values), dtype=bool)
         for start in range(0, len(others), PIECE):
-            piece = others[start : start + PIECE]
+            piece = of_others(others[start : start + PIECE])
             places = np.minimum(np.searchsorted(ordered, piece), len(ordered) - 1)
             found[places[ordered[places] == piece]] = True
         first = np.searchsorted(ordered, ordered)  # equal values are marked at the first of them
         mask[order] = found[first]
         return mask
-    ordered = np.sort(others)
+    ordered = np.sort(of_others(others))
     for start in range(0, len(values), PIECE):
-        piece = values[start : start + PIECE]
+        piece = of_values(values[start : start + PIECE])
         places = np.minimum(np.searchsorted(ordered, piece), len(ordered) - 1)
         mask[start : start + len(piece)] = ordered[places] == piece
     return mask

@@ -18,6 +18,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from translator.corpus.cache import cache_key, cached
+from translator.corpus.progress import Progress
 
 SCHEMA = pa.schema([("source", pa.string()), ("target", pa.string())])
 ROW = np.dtype([("pair", "<u8"), ("source", "<u8"), ("target", "<u8"), ("line", "<i8"), ("origin", "<i4")])
@@ -103,10 +104,14 @@ class Pairs:
 
         def build(folder: Path) -> dict[str, Any]:
             start = 0
-            with pa.ipc.new_stream(str(folder / "pairs.arrow"), SCHEMA) as writer:
+            with (
+                Progress("Storing the pairs that stay", len(self)) as progress,
+                pa.ipc.new_stream(str(folder / "pairs.arrow"), SCHEMA) as writer,
+            ):
                 for table in self.dataset.with_format("arrow").iter(batch_size=BATCH_ROWS):
                     writer.write_table(table.filter(pa.array(keep[start : start + len(table)])))
                     start += len(table)
+                    progress.advance(len(table))
             kept = (self.rows[i : i + PIECE_ROWS][keep[i : i + PIECE_ROWS]] for i in range(0, len(keep), PIECE_ROWS))
             save_rows(folder, int(keep.sum()), kept)
             return {}

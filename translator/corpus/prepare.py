@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from typing import Any, Protocol
@@ -21,9 +21,9 @@ from translator.corpus.filters import (
     equal_sides,
     notes,
     overlap,
-    reverse,
 )
 from translator.corpus.pairs import NUM_EXAMPLES, Pairs, join
+from translator.corpus.progress import announce
 from translator.corpus.read import read_pairs
 from translator.corpus.report import CorpusReport, PlaceCounts
 from translator.corpus.sides import Mask
@@ -128,7 +128,7 @@ def prepare(settings: CorpusSettings, *, most_rows: int | None = None) -> Corpus
     _describe({"train": train, **valid, **test}, report)
     held_out = {**valid, **test}
     shares = _shares(settings, sizes)
-    _compare(_both_ways(train, shares), held_out, _drops_overlap(shares), report)
+    _compare(train, held_out, shares, report)
     train, sizes = _filter(train, shares, list(held_out.values()), report)
     sets = {"train": train, **held_out}
     contents = "\n".join(pairs.fingerprint for pairs in (train, *valid.values()))
@@ -199,10 +199,10 @@ def _shares(settings: CorpusSettings, sizes: Sequence[int]) -> list[Share]:
     return shares
 
 
-def _both_ways(train: Pairs, shares: list[Share]) -> Pairs:
-    """`train` and, turned round, the pairs that are learned in reverse too; for comparisons of rows alone."""
-    turned = np.repeat([share.in_reverse for share in shares], [share.num_pairs for share in shares])
-    return replace(train, rows=np.concatenate([train.rows, reverse(train.rows[turned])])) if turned.any() else train
+def _learned_in_reverse(shares: list[Share]) -> list[tuple[int, int]]:
+    """Where the pairs stand that are learned from target to source (too): the first row of each corpus, and its end."""
+    ends = np.cumsum([share.num_pairs for share in shares]).tolist()
+    return [(end - share.num_pairs, end) for share, end in zip(shares, ends, strict=True) if share.in_reverse]
 
 
 def _drops_overlap(shares: list[Share]) -> str:
@@ -214,12 +214,13 @@ def _describe(sets: dict[str, Pairs], report: CorpusReport) -> None:
     """Sizes, copies, sources with several targets and pairs with equal sides."""
     for name, pairs in sets.items():
         report.add(name, "usable pairs", len(pairs))
-        for reason, (count, indices) in _remembered("describe", [pairs], partial(_found, pairs)).items():
+        for reason, (count, indices) in _remembered("describe", [pairs], partial(_found, name, pairs)).items():
             if count:
                 report.add(name, reason, count, pairs.examples(indices))
 
 
-def _found(pairs: Pairs) -> Counts:
+def _found(name: str, pairs: Pairs) -> Counts:
+    announce(f"Looking for copies in {name}", len(pairs))
     return {
         "exact copies of an earlier pair": _count(copies(pairs.rows)),
         "sources with several targets": _first(ambiguous_sources(pairs.rows)),
@@ -236,23 +237,27 @@ def _first(indices: NDArray[np.int64]) -> tuple[int, list[int]]:
     return len(indices), indices[:NUM_EXAMPLES].tolist()
 
 
-def _remembered(what: str, sets: list[Pairs], find: Callable[[], Counts]) -> Counts:
-    """What was found of these sets: of large ones from the cache, so that a second start need not sort them again."""
+def _remembered(what: str, sets: list[Pairs], find: Callable[[], Counts], *more: Any) -> Counts:
+    """What was found of these sets: of large ones from the cache, so that a second start need not sort them again.
+
+    `more` decides it, too.
+    """
     if sum(map(len, sets)) < LARGE:
         return find()
-    key = cache_key(what, [pairs.identity for pairs in sets])
+    key = cache_key(what, [pairs.identity for pairs in sets], *more)
     _, info = cached(key, lambda folder: {"found": find()}, what="the counts of pairs", num_bytes=COUNTS_BYTES)
     found: Counts = info["found"]
     return found
 
 
-def _compare(train: Pairs, held_out: dict[str, Pairs], drop_overlap: str, report: CorpusReport) -> None:
+def _compare(train: Pairs, held_out: dict[str, Pairs], shares: list[Share], report: CorpusReport) -> None:
     """Pairs and sources of the held-out sets that are also in training, or in another held-out set."""
-    comparisons = [(name, "train", train) for name in held_out]
-    comparisons += [(later, earlier, held_out[earlier]) for earlier, later in combinations(held_out, 2)]
-    for name, other_name, other in comparisons:
+    drop_overlap, in_reverse = _drops_overlap(shares), _learned_in_reverse(shares)
+    comparisons = [(name, "train", train, in_reverse) for name in held_out]
+    comparisons += [(later, earlier, held_out[earlier], []) for earlier, later in combinations(held_out, 2)]
+    for name, other_name, other, turned in comparisons:
         pairs = held_out[name]
-        found = _remembered("compare", [pairs, other], partial(_shared, pairs, other))
+        found = _remembered("compare", [pairs, other], partial(_shared, pairs, other, turned), *turned)
         (num_whole, _), (num_sources, _) = found["pairs"], found["sources"]
         for what in ("pairs", "sources"):
             count, indices = found[what]
@@ -267,8 +272,13 @@ def _compare(train: Pairs, held_out: dict[str, Pairs], drop_overlap: str, report
             )
 
 
-def _shared(pairs: Pairs, other: Pairs) -> Counts:
+def _shared(pairs: Pairs, other: Pairs, turned: list[tuple[int, int]]) -> Counts:
+    """Of `pairs` those that are also in `other`, whose rows of `turned` count from target to source, too."""
+    announce("Comparing two sets", len(pairs) + len(other))
     whole, sources = overlap(pairs.rows, other.rows, "pair"), overlap(pairs.rows, other.rows, "source")
+    for start, stop in turned:
+        whole |= overlap(pairs.rows, other.rows[start:stop], "pair", others_turned=True)
+        sources |= overlap(pairs.rows, other.rows[start:stop], "source", others_turned=True)
     return {"pairs": _count(whole), "sources": _count(sources), "sources alone": _count(sources & ~whole)}
 
 

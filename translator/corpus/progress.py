@@ -9,6 +9,13 @@ from tqdm import tqdm
 
 QUIET_SECONDS = 5.0
 SECONDS_BETWEEN_LINES = 30.0
+MANY_PAIRS = 200_000
+
+
+def announce(what: str, num_pairs: int) -> None:
+    """Say that something begins whose progress cannot be seen, where it takes many pairs and so some time."""
+    if num_pairs >= MANY_PAIRS:
+        print(f"{what} ({num_pairs:,} pairs) ...", file=sys.stderr, flush=True)
 
 
 class Progress:
@@ -16,12 +23,15 @@ class Progress:
 
     def __init__(self, what: str, total: int | None = None, *, done: int = 0) -> None:
         self._what, self._total, self._begun, self._num = what, total, done, done
+        self._of = "of"
         self._started = self._said = time.monotonic()
         self._bar: Any = None
 
-    def advance(self, count: int) -> None:
-        """`count` more pairs are done."""
+    def advance(self, count: int, *, about: int | None = None) -> None:
+        """`count` more pairs are done; there are `about` so many in all, as far as can be told by now."""
         self._num += count
+        if about is not None:
+            self._total, self._of = max(about, self._num), "of about"
         now = time.monotonic()
         if now - self._started < QUIET_SECONDS:
             return
@@ -29,6 +39,7 @@ class Progress:
             if self._bar is None:
                 self._bar = tqdm(desc=self._what, initial=self._begun, total=self._total, unit="pairs", unit_scale=True,
                                  file=sys.stderr, dynamic_ncols=True, leave=False)  # fmt: skip
+            self._bar.total = self._total
             self._bar.update(self._num - self._bar.n)
         elif now - self._said > SECONDS_BETWEEN_LINES:
             self._said = now
@@ -39,7 +50,8 @@ class Progress:
         if self._total is None:
             return f"{self._what}: {self._num:,} pairs, {speed:,.0f} a second."
         left = (self._total - self._num) / speed / 60
-        return f"{self._what}: {self._num:,} of {self._total:,} pairs, {speed:,.0f} a second, {left:.0f} min left."
+        counted = f"{self._num:,} {self._of} {self._total:,} pairs"
+        return f"{self._what}: {counted}, {speed:,.0f} a second, {left:.0f} min left."
 
     def __enter__(self) -> Self:
         return self

@@ -4,6 +4,7 @@ A reader is a function (file, options) -> rows of (line, source, target). Which 
 `format`, or found by its content and name (`find`); lines of two text files are the one format that takes two files.
 """
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,7 +16,7 @@ from typing import Any
 import datasets
 
 from translator.corpus.find import FORMATS, Found, check_shards, format_of, names_in, names_of, pairs_of_files
-from translator.corpus.packing import File, archive, matching
+from translator.corpus.packing import File, archive, is_packed, matching
 from translator.corpus.pairs import Pairs
 from translator.corpus.read_gettext import read_mo, read_po
 from translator.corpus.read_hub import hub_commit, load_hub, rows_of_dataset, stream_hub
@@ -31,6 +32,7 @@ from translator.files import check_inside, sha256_file
 from translator.markup import apply
 
 Reader = Callable[[File, ReadOptions], Iterator[Row]]
+HashOf = Callable[[Path], Any]
 READERS: dict[str, Reader] = {
     "tsv": read_tsv,
     "csv": read_csv,
@@ -43,6 +45,11 @@ READERS: dict[str, Reader] = {
     "parquet": read_parquet,
     "arrow": read_arrow,
 }
+BARE = {"text", "tsv", "csv"}
+"""Formats of hardly more than the texts themselves."""
+
+LOOK_BYTES = 1 << 20
+
 STARTER_LANGUAGES = ("en", "it")
 
 _TABLES = frozenset({"tsv", "csv", "jsonl", "sheet", "parquet", "arrow"})
@@ -53,9 +60,10 @@ ASKED_BY = {
     "sheet": frozenset({"sheet"}),
     "states": frozenset({"xliff"}),
     "fuzzy": frozenset({"po"}),
+    "obsolete": frozenset({"po"}),
 }
 """Options of a place -> the formats whose readers ask for them."""
-NOT_GIVEN = {"split": "train", "fuzzy": False}
+NOT_GIVEN = {"split": "train", "fuzzy": False, "obsolete": False}
 """Options of a place -> the value that they have where nobody gave them, if it is not None."""
 
 
@@ -89,14 +97,13 @@ class ReadResult:
 
 @dataclass(frozen=True)
 class _Input:
-    """One place of pairs: its name in messages, what decides its content, and how to begin reading it.
-
-    `unused` are sentences about options that change nothing in it.
-    """
+    """One place of pairs: its name in messages, what decides its content, how to begin reading it, about how many bytes
+    its texts have (0: not known), and sentences about options that change nothing in it."""
 
     name: str
     identity: dict[str, Any]
     parts: Callable[[], Iterator[Part]]
+    text_bytes: int = 0
     unused: list[str] = field(default_factory=list)
 
 
@@ -118,7 +125,8 @@ def read_pairs(
             `files` says of its languages goes before.
         key: the setting that named the files, for messages.
         markup: what becomes of inline codes (`translator.markup.MODES`), where `files` does not say it.
-        most_rows: no more rows are read, for a quick look.
+        most_rows: no more rows are read, for a quick look; what is in the files is then told by where they are, their
+            size and time, and how they begin.
 
     Raises:
         CorpusError: nothing can be read, or no usable pair is there; each message says where and what to do.
@@ -135,7 +143,7 @@ def read_pairs(
         fuzzy=fields.get("fuzzy", False),
         obsolete=fields.get("obsolete", False),
     )
-    place = _place(fields, options, key)
+    place = _place(fields, options, key, sha256_file if most_rows is None else _first_look)
     mode = str(fields.get("markup") or markup)
     identity = {**place.identity, "markup": mode}
     pairs, tally = store_parts(
@@ -143,6 +151,7 @@ def read_pairs(
         place.name,
         lambda: ((part, _with_markup(rows, mode)) for part, rows in _first_rows(place.parts(), most_rows)),
         num_bytes=_size(fields) if most_rows is None else 0,
+        text_bytes=place.text_bytes if most_rows is None else 0,
     )
     if not len(pairs):
         raise CorpusError(f"no usable pairs in {place.name}: {_why_none(tally)}")
@@ -194,6 +203,22 @@ def _size(fields: Mapping[str, Any]) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
+def _first_look(file: Path) -> list[Any]:
+    """What tells a file apart without all of it being read: where it is, its size and time, and how it begins."""
+    state = file.stat()
+    with file.open("rb") as opening:
+        head = hashlib.sha256(opening.read(LOOK_BYTES)).hexdigest()
+    return [str(file.resolve()), state.st_size, state.st_mtime_ns, head]
+
+
+def _text_bytes(found: list[Found]) -> int:
+    """Bytes of files that hold hardly more than the texts of the pairs, neither marks nor packed; else 0."""
+    files = [file for one in found for file in one.files if isinstance(file, Path) and not is_packed(file)]
+    if {one.format for one in found} <= BARE and len(files) == sum(len(one.files) for one in found):
+        return sum(file.stat().st_size for file in files)
+    return 0
+
+
 def _lines(tally: Tally, reason: str) -> str:
     """ "lines 3, 7", or "a.po, line 3; b.po, line 7" where the input has several files."""
     numbers, parts = tally.lines[reason], [tally.parts[place] for place in tally.places[reason]]
@@ -208,7 +233,7 @@ def _why_none(tally: Tally) -> str:
     return "; ".join(f"{reason} ({count})" for reason, count in tally.skipped.items())
 
 
-def _place(fields: Mapping[str, Any], options: ReadOptions, key: str) -> _Input:
+def _place(fields: Mapping[str, Any], options: ReadOptions, key: str, hash_of: HashOf) -> _Input:
     if "hub" in fields:
         return _hub_input(fields, options)
     if "starter" in fields:
@@ -216,16 +241,17 @@ def _place(fields: Mapping[str, Any], options: ReadOptions, key: str) -> _Input:
     if "source" in fields and "target" in fields:
         source = _existing(fields["source"], f"{key}.source")
         target = _existing(fields["target"], f"{key}.target")
-        identity = {"format": "text", "source": sha256_file(source), "target": sha256_file(target)}
-        return _Input(f"{source} and {target}", identity, lambda: iter([("", read_aligned(source, target))]))
+        both = [Found("", "text", (source, target))]
+        identity = {"format": "text", "source": hash_of(source), "target": hash_of(target)}
+        return _Input(f"{source} and {target}", identity, lambda: _parts(both, options), _text_bytes(both))
     if "path" not in fields:
         raise CorpusError(f"{key} says no place; give source and target, path, hub or starter")
     path = _existing(fields["path"], f"{key}.path", folder=True)
     if path.is_dir():
-        return _folder_input(path, fields, options, key)
+        return _folder_input(path, fields, options, key, hash_of)
     detected = format_of(path)
     if detected == "archive":
-        return _archive_input(path, fields, options, key)
+        return _archive_input(path, fields, options, key, hash_of)
     form = fields.get("format") or detected
     if form is None:
         raise CorpusError(
@@ -235,7 +261,7 @@ def _place(fields: Mapping[str, Any], options: ReadOptions, key: str) -> _Input:
     if form == "text":
         raise CorpusError(f"{path}: format text means two files; give them as source and target, without format")
     unused = _unused(fields, key, path, {form}, several=False)
-    return _found_input(str(path), [Found("", form, (path,))], options, unused)
+    return _found_input(str(path), [Found("", form, (path,))], options, unused, hash_of)
 
 
 def _unused(fields: Mapping[str, Any], key: str, path: Path, formats: set[str], *, several: bool) -> list[str]:
@@ -273,6 +299,10 @@ def _options_identity(options: ReadOptions) -> list[Any]:
     return list(vars(options).values())
 
 
+def _parts(found: list[Found], options: ReadOptions) -> Iterator[Part]:
+    return ((one.name, _rows(one, options)) for one in found)
+
+
 def _rows(found: Found, options: ReadOptions) -> Iterator[Row]:
     if found.format == "text":
         source, target = found.files
@@ -280,13 +310,11 @@ def _rows(found: Found, options: ReadOptions) -> Iterator[Row]:
     return READERS[found.format](found.files[0], options)
 
 
-def _found_input(name: str, found: list[Found], options: ReadOptions, unused: list[str]) -> _Input:
+def _found_input(name: str, found: list[Found], options: ReadOptions, unused: list[str], hash_of: HashOf) -> _Input:
     """Files on disk: their content decides, and in a folder their names, since they are told as the pairs' origin."""
-    files = [
-        [one.name, one.format, [sha256_file(file) for file in one.files if isinstance(file, Path)]] for one in found
-    ]
+    files = [[one.name, one.format, [hash_of(file) for file in one.files if isinstance(file, Path)]] for one in found]
     identity = {"files": files, "options": _options_identity(options)}
-    return _Input(name, identity, lambda: ((one.name, _rows(one, options)) for one in found), unused)
+    return _Input(name, identity, lambda: _parts(found, options), _text_bytes(found), unused)
 
 
 def _chosen(named: list[tuple[str, File]], fields: Mapping[str, Any], options: ReadOptions, place: Path) -> list[Found]:
@@ -316,24 +344,25 @@ def _chosen(named: list[tuple[str, File]], fields: Mapping[str, Any], options: R
     )
 
 
-def _folder_input(folder: Path, fields: Mapping[str, Any], options: ReadOptions, key: str) -> _Input:
+def _folder_input(folder: Path, fields: Mapping[str, Any], options: ReadOptions, key: str, hash_of: HashOf) -> _Input:
     found = _chosen(names_in(folder), fields, options, folder)
     for file in (file for one in found for file in one.files if isinstance(file, Path)):
         check_inside(file, folder, CorpusError)
     unused = _unused(fields, key, folder, {one.format for one in found}, several=True)
-    return _found_input(str(folder), found, options, unused)
+    return _found_input(str(folder), found, options, unused, hash_of)
 
 
-def _archive_input(path: Path, fields: Mapping[str, Any], options: ReadOptions, key: str) -> _Input:
+def _archive_input(path: Path, fields: Mapping[str, Any], options: ReadOptions, key: str, hash_of: HashOf) -> _Input:
     def parts() -> Iterator[Part]:
         with archive(path) as members:
             for found in _chosen(names_of(members), fields, options, path):
                 yield found.name, _rows(found, options)
 
     choice = [fields.get(key) for key in ("members", "format", "split")]
-    identity = {"archive": sha256_file(path), "choice": choice, "options": _options_identity(options)}
+    identity = {"archive": hash_of(path), "choice": choice, "options": _options_identity(options)}
     formats = {str(fields["format"])} if "format" in fields else set()
-    return _Input(str(path), identity, parts, _unused(fields, key, path, formats, several=True))
+    unused = _unused(fields, key, path, formats, several=True)
+    return _Input(str(path), identity, parts, unused=unused)
 
 
 def _hub_input(fields: Mapping[str, Any], options: ReadOptions) -> _Input:

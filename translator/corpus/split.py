@@ -22,19 +22,24 @@ def pinned_split(source_hashes: NDArray[np.uint64], *, valid: int, test: int) ->
     num_pairs = len(source_hashes)
     if valid + test >= num_pairs:
         raise CorpusError(f"corpus.split asks for {valid} + {test} pairs and there are only {num_pairs}; ask for fewer")
-    _, group_of_pair, sizes = np.unique(source_hashes, return_inverse=True, return_counts=True)
-    part_of_group = np.zeros(len(sizes), dtype=np.int8)
-    group = 0
+    ordered = np.sort(source_hashes)
+    parts_in_order = np.zeros(num_pairs, dtype=np.int8)
+    start = 0
     for part, count in wanted.items():
-        while count > 0 and group < len(sizes):
-            if sizes[group] <= count:
-                part_of_group[group] = part
-                count -= int(sizes[group])
-            group += 1
+        while count > 0 and start < num_pairs:
+            end = int(np.searchsorted(ordered, ordered[start], side="right"))
+            if end - start <= count:
+                parts_in_order[start:end] = part
+                count -= end - start
+            start = end
         if count > 0:
             name = "valid" if part == VALID else "test"
             raise CorpusError(
                 f"corpus.split.{name}: {wanted[part]} pairs cannot be held out, since too many pairs share "
                 f"their source; {wanted[part] - count} can"
             )
-    return np.asarray(part_of_group[group_of_pair])
+    parts = np.zeros(num_pairs, dtype=np.int8)
+    if start:
+        looked_at = np.flatnonzero(source_hashes <= ordered[start - 1])
+        parts[looked_at] = parts_in_order[np.searchsorted(ordered, source_hashes[looked_at])]
+    return parts

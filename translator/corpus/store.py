@@ -77,7 +77,12 @@ Part = tuple[str, Iterator[Row]]
 
 
 def store_parts(
-    identity: Mapping[str, Any], name: str, parts: Callable[[], Iterator[Part]], *, num_bytes: int = 0
+    identity: Mapping[str, Any],
+    name: str,
+    parts: Callable[[], Iterator[Part]],
+    *,
+    num_bytes: int = 0,
+    text_bytes: int = 0,
 ) -> tuple[Pairs, Tally]:
     """Read `parts` into a table in the cache, or find the one that an earlier run made of this `identity`.
 
@@ -86,22 +91,32 @@ def store_parts(
         name: how messages call the input.
         parts: begins to read; each part is read to its end before the next is asked for.
         num_bytes: about how large the table will be, for the message when it does not fit; 0: not known.
+        text_bytes: about how many the texts of all rows have, as lines in files, for the time left; 0: not known.
     """
     key = cache_key("read", dict(identity))
 
     def build(folder: Path) -> dict[str, Any]:
-        tally = Tally()
-        with parts_folder(f"{key}-{CHUNK_ROWS}") as place, Progress(f"Reading {name}") as progress:
-            stored = []
-            for chunk, counts in _write_chunks(_chunks(parts(), tally.parts), place, progress):
-                tally.add(counts)
-                stored.append(chunk)
-            with pa.ipc.new_stream(str(folder / "pairs.arrow"), SCHEMA) as writer:
+        tally, stored, num_read = Tally(), [], 0
+        with parts_folder(f"{key}-{CHUNK_ROWS}") as place:
+            with Progress(f"Reading {name}") as progress:
+                for chunk, counts in _write_chunks(_chunks(parts(), tally.parts), place):
+                    tally.add(counts)
+                    stored.append(chunk)
+                    # As lines of text: the table has two offsets of four bytes where the files have two ends of lines.
+                    num_read += (chunk / "pairs.arrow").stat().st_size - 6 * counts.num_rows
+                    whole = round(text_bytes / num_read * tally.num_rows) if text_bytes and num_read > 0 else None
+                    progress.advance(counts.num_rows, about=whole)
+            num_pairs = tally.num_rows - sum(tally.skipped.values())
+            with (
+                Progress(f"Joining the parts of {name}", num_pairs) as progress,
+                pa.ipc.new_stream(str(folder / "pairs.arrow"), SCHEMA) as writer,
+            ):
                 for chunk in stored:
                     with pa.ipc.open_stream(str(chunk / "pairs.arrow")) as reader:
                         for batch in reader:
                             writer.write_batch(batch)
-            save_rows(folder, tally.num_rows - sum(tally.skipped.values()), map(open_rows, stored))
+                            progress.advance(batch.num_rows)
+            save_rows(folder, num_pairs, map(open_rows, stored))
         return vars(tally)
 
     # The chunks and the table lie there beside each other at the end.
@@ -141,7 +156,7 @@ def _chunks(parts: Iterator[Part], names: list[str]) -> Iterator[Chunk]:
         yield chunk
 
 
-def _write_chunks(chunks: Iterator[Chunk], place: Path, progress: Progress) -> Iterator[Written]:
+def _write_chunks(chunks: Iterator[Chunk], place: Path) -> Iterator[Written]:
     """Write the usable pairs of the chunks into the folders 0, 1, ...; gives them in order.
 
     Chunks that an earlier process finished are not made again: their rows are only passed over. The first chunk is
@@ -159,15 +174,12 @@ def _write_chunks(chunks: Iterator[Chunk], place: Path, progress: Progress) -> I
                 executor = executor or stack.enter_context(pool(workers))
                 waiting.append(executor.submit(_write_chunk, chunk, folder))
             while len(waiting) > 2 * workers:
-                yield _told(waiting.popleft(), progress)
-        while waiting:
-            yield _told(waiting.popleft(), progress)
+                yield _finished(waiting.popleft())
+        yield from map(_finished, waiting)
 
 
-def _told(waiting: Future[Written] | Written, progress: Progress) -> Written:
-    written = waiting if isinstance(waiting, tuple) else waiting.result()
-    progress.advance(written[1].num_rows)
-    return written
+def _finished(waiting: Future[Written] | Written) -> Written:
+    return waiting if isinstance(waiting, tuple) else waiting.result()
 
 
 def _write_chunk(chunk: Chunk, folder: Path) -> Written:
