@@ -23,7 +23,8 @@ def test_everything_is_flushed_before_it_gets_its_name(tmp_path: Path) -> None:
     folder = tmp_path / "home"
     folder.mkdir()
     write_corpus(folder)
-    words = ["train.steps=2", "train.validate_every=2", "train.save_every=1", "tokenizer.kind=bpe"]
+    words = ["train.steps=2", "train.validate_every=2", "train.save_every=1"]
+    words += ["tokenizer.kind=bpe", "tokenizer.dropout=0.1"]
     calls = trace(folder, "train", "small.yaml", *words)
     number, problems = unsafe_renames(calls, folder)
     assert problems == []
@@ -41,6 +42,7 @@ def test_the_reader_of_traces_sees_what_is_missing() -> None:
     assert "never flushed" in unsafe_renames([write, flush, rename], Path("/f"))[1][0]
     inside = Call("write", "", "/f/.a/x")
     assert "/f/.a/x is not flushed" in unsafe_renames([inside, rename, folder], Path("/f"))[1][0]
+    assert unsafe_renames([inside, Call("unlink", "", "/f/.a/x"), rename, folder], Path("/f")) == (1, [])
     made, its_folder = Call("openat", "", "/f/.a/x"), Call("fsync", "", "/f/.a")
     flushed = Call("fsync", "", "/f/.a/x")
     assert unsafe_renames([made, inside, flushed, its_folder, rename, folder], Path("/f")) == (1, [])

@@ -10,9 +10,10 @@ from pathlib import Path
 
 CALLS = (  # "?": some processors have no such call
     "?rename,renameat,renameat2,fsync,fdatasync,write,pwrite64,writev,pwritev,ftruncate,"
-    "?open,openat,?creat,?mkdir,mkdirat"
+    "?open,openat,?creat,?mkdir,mkdirat,?unlink,unlinkat,?rmdir"
 )
 CREATING = ("open", "creat", "mkdir")  # begin the names of the calls that make a file or a folder
+REMOVING = ("unlink", "rmdir")
 ROOT = Path(__file__).parents[2]
 CALL = re.compile(r"^\d+ +(\w+)\((.*)\) += (-?\d+)")
 
@@ -53,9 +54,9 @@ def _calls(lines: Iterator[str], folder: str) -> Iterator[Call]:
         name, text = match[1], match[2]
         if name.startswith("open") and "O_CREAT" not in text:
             continue
-        quoted = name.startswith(("rename", *CREATING))
-        found = re.search(r'"([^"]*)"' if quoted else r"^\d+<([^>]+)>", text)
-        path = str(Path(folder, found[1])) if found else ""
+        named = name.startswith(("rename", *CREATING, *REMOVING))  # by a name in an open folder, or in the current one
+        found = re.search(r'^(?:\w+<([^>]*)>, )?"([^"]*)"' if named else r"^\d+<([^>]+)>", text)
+        path = str(Path(folder, *filter(None, found.groups()))) if found else ""
         if path.startswith(folder):
             yield Call(name, text, os.path.normpath(path))
 
@@ -71,6 +72,8 @@ def unsafe_renames(calls: list[Call], folder: Path) -> tuple[int, list[str]]:
     for call in calls:
         if "write" in call.name or call.name == "ftruncate":
             dirty.add(call.path)
+        elif call.name.startswith(REMOVING):
+            dirty.discard(call.path)
         elif call.name.startswith(CREATING):
             dirty.add(str(Path(call.path).parent))
         elif call.name in ("fsync", "fdatasync"):
