@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers, trainers
@@ -79,10 +79,11 @@ class TokenizerSettings(Protocol):
 
 
 class PairTable(Protocol):
-    """The part of `datasets.Dataset` that is used here: columns `source` and `target`, read in pieces."""
+    """The part of `datasets.Dataset` that is used here: columns `source` and `target`, read in pieces, or some rows."""
 
     def __len__(self) -> int: ...
     def iter(self, batch_size: int) -> Iterator[Any]: ...
+    def select(self, indices: Iterable[int]) -> Self: ...
 
 
 class Tokenizer:
@@ -282,6 +283,8 @@ def train_tokenizers(
         vocab_size = settings.vocab_size
     else:
         vocab_size = auto_vocab_size(len(pairs), settings.kind)
+    if len(pairs) > MAX_TRAINING_PAIRS:
+        pairs = pairs.select(range(0, len(pairs), -(-len(pairs) // MAX_TRAINING_PAIRS)))
 
     def train(*columns: str, control_tokens: Sequence[str] = ()) -> Tokenizer:
         return Tokenizer.train(
@@ -301,20 +304,15 @@ def train_tokenizers(
 
 
 class _ColumnLines:
-    """The texts of some columns, read in pieces and as often as needed; every n-th row of a large table."""
+    """The texts of some columns, read in pieces and as often as needed."""
 
     def __init__(self, pairs: PairTable, columns: tuple[str, ...]) -> None:
         self._pairs, self._columns = pairs, columns
-        self._stride = -(-len(pairs) // MAX_TRAINING_PAIRS) or 1
 
     def __iter__(self) -> Iterator[str]:
-        start = 0
         for batch in self._pairs.iter(_BATCH_LINES):
-            num_rows = len(batch[self._columns[0]])
-            first = -start % self._stride
             for column in self._columns:
-                yield from batch[column][first :: self._stride]
-            start += num_rows
+                yield from batch[column]
 
 
 def _train_raw(
