@@ -24,7 +24,7 @@ corpus:
   target_language: it
   train: {source: large.src, target: large.tgt}
   split: {valid: 1000}
-  filters: {drop_duplicates: true, drop_overlap: source, max_character_ratio: 6, min_script: 0.5}
+  filters: {drop_duplicates: true, max_character_ratio: 6, min_script: 0.5}
 tokenizer: {vocab_size: 4000}
 model: {d_model: 16, num_heads: 2, d_ff: 32, num_encoder_layers: 1, num_decoder_layers: 1}
 batch: {tokens: 512}
