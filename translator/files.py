@@ -135,7 +135,10 @@ def _make_locked(parent: Path) -> tuple[Path, int]:
     """A new folder, and the handle that locks it as long as this process lives."""
     while True:
         temporary = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=parent))
-        handle = _open_folder(temporary)
+        try:
+            handle = _open_folder(temporary)
+        except FileNotFoundError:  # another process took it for a leftover, as below
+            continue
         with suppress(OSError):
             _lock(handle, wait=True)
         if temporary.is_dir():  # else another process took it for a leftover before it was locked

@@ -4,8 +4,10 @@ import errno
 import os
 import subprocess
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,6 +49,7 @@ def test_a_failed_write_leaves_the_old_content_and_names_the_file(
 HOLD = """
 import sys, time
 from pathlib import Path
+from typing import Any
 from translator.files import hold
 with hold(Path(sys.argv[1]), "run a"):
     print("held", flush=True)
@@ -132,3 +135,21 @@ def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatc
     assert files.cache_folder() == Path("/c/translator")
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert files.cache_folder() == Path.home() / ".cache" / "translator"
+
+
+def test_a_new_folder_that_another_process_removes_at_once_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before it is locked it looks like the leftover of a killed process."""
+    make, made = tempfile.mkdtemp, []
+
+    def removed_at_first(**options: Any) -> str:
+        made.append(make(**options))
+        if len(made) == 1:
+            files.remove_unheld([Path(made[0])])
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", removed_at_first)
+    with files.new_folder(tmp_path / "a") as temporary:
+        (temporary / "file").write_text("x")
+    assert (len(made), (tmp_path / "a" / "file").read_text()) == (2, "x")
