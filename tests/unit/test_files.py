@@ -141,7 +141,8 @@ def test_a_new_folder_that_another_process_removes_at_once_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before it is locked it looks like the leftover of a killed process."""
-    make, made = tempfile.mkdtemp, []
+    make = tempfile.mkdtemp
+    made: list[str] = []
 
     def removed_at_first(**options: Any) -> str:
         made.append(make(**options))
