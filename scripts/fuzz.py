@@ -7,7 +7,8 @@ A case changes bytes of an input that reached new lines of the program before (a
 when it reaches new ones itself. A reader may take it or refuse it with one of our errors; anything else is a fault, and
 so is a case of over ten seconds of processor time or a minute by the clock, or memory that grows by over 500 MB in a
 case or by over 100 MB from the first tenth of the cases to the end. The input is kept as fuzz-TARGET-NUMBER and the
-status is 1; that file also stays where a case takes the whole process down. The same seed gives the same cases (not where the seed files hold times: checkpoint, state).
+status is 1; that file also stays where a case takes the whole process down. The same seed gives the same cases, but for
+checkpoint and state, whose files hold times.
 """
 
 import argparse
