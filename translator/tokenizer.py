@@ -19,7 +19,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -40,6 +40,7 @@ from translator.tokenizer_form import (
     normalizer,
     pre_tokenizer,
 )
+from translator.word_ids import NotAlone, WordIds
 
 CONTROL_TOKEN = re.compile(r"<(2|domain:)[A-Za-z0-9][A-Za-z0-9_-]*>")
 """Form of the tokens that stand before a source; no entry that is learned from text holds a bracket and more."""
@@ -110,6 +111,7 @@ class Tokenizer:
         self.vocab_size: int = inner.get_vocab_size()
         named = ((token, i) for token, i in inner.get_vocab().items() if CONTROL_TOKEN.fullmatch(token))
         self.control_ids: dict[str, int] = dict(sorted(named, key=lambda entry: entry[1]))
+        self._words = WordIds(inner)
         self._left_out = {self.pad_id, self.bos_id, self.eos_id, *self.control_ids.values()}
 
     @staticmethod
@@ -214,9 +216,21 @@ class Tokenizer:
         return self.encode_batch([text])[0]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids of each text, without special tokens. Uses all cores for many texts."""
-        encodings = self._inner.encode_batch_fast([_well_formed(text) for text in texts])
-        return [encoding.ids for encoding in encodings]
+        """Token ids of each text, without special tokens.
+
+        Text is cut at every space, so the ids of a text are those of its words, which are looked up: several times
+        faster than the library, and equal to it.
+        """
+        if self.kind == "character":  # cut nowhere
+            return [one.ids for one in self._inner.encode_batch_fast([_well_formed(text) for text in texts])]
+        return [self._encode(_well_formed(text)) for text in texts]
+
+    def _encode(self, text: str) -> list[int]:
+        try:
+            return list(chain.from_iterable(map(self._words.__getitem__, filter(None, text.split(" ")))))
+        except NotAlone:
+            ids: list[int] = self._inner.encode(text).ids
+            return ids
 
     def encode_words(self, texts: Sequence[str]) -> list[tuple[list[int], list[int]]]:
         """For each text its token ids, and for each token the number of its word (pre-token)."""
