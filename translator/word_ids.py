@@ -25,6 +25,6 @@ class WordIds(dict[str, list[int]]):
             raise NotAlone(word)
         if len(self) >= MOST_WORDS:
             self.clear()
-        ids: list[int] = self._tokenizer.encode(word).ids
+        ids: list[int] = self._tokenizer.encode_batch_fast([word])[0].ids  # without offsets: in half the time
         self[word] = ids
         return ids
