@@ -22,12 +22,19 @@ def pool(
 ) -> Iterator[ProcessPoolExecutor]:
     """Processes that begin anew ("spawn"): one that runs torch or the tokenizer's threads cannot be forked safely.
 
+    When the block ends with an exception, a signal's too, they are ended at once: what each was at is done anew.
+
     Raises:
         TranslatorError: one of them was killed from outside.
     """
     try:
         with ProcessPoolExecutor(num_workers, multiprocessing.get_context("spawn"), initializer, initargs) as executor:
-            yield executor
+            try:
+                yield executor
+            except BaseException:
+                for process in list((executor._processes or {}).values()):
+                    process.terminate()
+                raise
     except BrokenProcessPool as error:
         raise TranslatorError(
             f"One of {num_workers} worker processes was killed, perhaps because memory ran out; give the same command "

@@ -1,6 +1,7 @@
 """Pools of processes, and what is said when one is killed."""
 
 import os
+import time
 
 import pytest
 
@@ -17,3 +18,13 @@ def test_work_is_done_in_order() -> None:
 def test_a_process_that_is_killed_is_told_in_a_sentence() -> None:
     with pytest.raises(TranslatorError, match="One of 1 worker processes was killed"), pool(1) as executor:
         executor.submit(os._exit, 9).result()
+
+
+def test_an_exception_does_not_wait_for_work_that_has_begun() -> None:
+    """As when a signal ends the program: parts of a large corpus take minutes."""
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), pool(2) as executor:
+        waiting = [executor.submit(time.sleep, seconds) for seconds in (0, 300, 300, 300, 300)]
+        waiting[0].result()
+        raise KeyboardInterrupt
+    assert time.monotonic() - started < 60
