@@ -4,25 +4,41 @@ Text is cut at every space before subwords are looked for, so the ids of a text 
 different ones: looking them up takes an eighth of the time that encoding them again does (docs/benchmarks.md).
 """
 
+from itertools import chain
+
 import tokenizers
 
 MOST_WORDS = 250_000  # that are remembered, in some 80 MB
+LONGEST_WORD = 40  # characters; longer ones are addresses, or sentences of a script that sets no spaces
 
 
-class NotAlone(ValueError):  # noqa: N818
-    """A word that is not encoded by itself as it is in its text."""
-
-
-class WordIds(dict[str, list[int]]):
+class WordIds:
     """The ids of each word, encoded when it is met for the first time."""
 
+    def __init__(self, tokenizer: tokenizers.Tokenizer) -> None:
+        self._known = _Known(tokenizer)
+
+    def of(self, text: str) -> list[int] | None:
+        """The ids of a text; None where it must be encoded as a whole."""
+        try:
+            return list(chain.from_iterable(map(self._known.__getitem__, filter(None, text.split(" ")))))
+        except _NotAlone:
+            return None
+
+
+class _NotAlone(Exception):  # noqa: N818
+    """A word that is not remembered, or is not encoded by itself as it is in its text."""
+
+
+class _Known(dict[str, list[int]]):
     def __init__(self, tokenizer: tokenizers.Tokenizer) -> None:
         super().__init__()
         self._tokenizer = tokenizer
 
     def __missing__(self, word: str) -> list[int]:
-        if word != word.strip():  # white space of all kinds is trimmed at the ends of a text, and there alone
-            raise NotAlone(word)
+        # White space of all kinds is trimmed at the ends of a text, and there alone.
+        if len(word) > LONGEST_WORD or word != word.strip():
+            raise _NotAlone
         if len(self) >= MOST_WORDS:
             self.clear()
         ids: list[int] = self._tokenizer.encode_batch_fast([word])[0].ids  # without offsets: in half the time

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from translator import word_ids
 from translator.tokenizer import Tokenizer
-from translator.word_ids import NotAlone, WordIds
+from translator.word_ids import WordIds
 
 LINES = ["The old dog's 12 mats cost 1,000.50 $!", "né il cane né İl gatto ΣΑΣ Straße", "猫 🙂 a_b ▁ é"] * 4
 # What could tell a text from its words: white space of many kinds, marks that combine, letters that change, cuts.
@@ -79,10 +79,17 @@ def test_words_are_encoded_once_and_not_too_many_are_kept(
 ) -> None:
     monkeypatch.setattr(word_ids, "MOST_WORDS", 2)
     ids = WordIds(tokenizers[0]._inner)
-    first = ids["dog"]
-    assert ids["dog"] is first
-    _ = [ids["a"], ids["mat"]]
-    assert set(ids) == {"mat"}
-    assert ids["dog"] == first
-    with pytest.raises(NotAlone):
-        ids["dog\xa0"]
+    first = ids.of("dog dog")
+    assert (first, set(ids._known)) == (by_library(tokenizers[0], "dog dog"), {"dog"})
+    ids.of("a mat")
+    assert set(ids._known) == {"mat"}
+    assert ids.of("dog dog") == first
+
+
+def test_sentences_without_spaces_are_not_remembered(tokenizers: list[Tokenizer]) -> None:
+    """Each is another one: they would fill the memory and never be met again."""
+    ids, sentence = WordIds(tokenizers[0]._inner), "猫" * (word_ids.LONGEST_WORD + 1)
+    assert ids.of(sentence) is ids.of(f"a {sentence}") is ids.of("dog\xa0") is None
+    assert set(ids._known) == {"a"}
+    mixed = ["a dog", sentence, "", f"{sentence} a", "né"]
+    assert tokenizers[0].encode_batch(mixed) == [by_library(tokenizers[0], text) for text in mixed]
