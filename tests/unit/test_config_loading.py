@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from translator.config import Files, TrainingCorpus, load_config
+from translator.config.data import FORMS, GOES_WITH
 from translator.errors import ConfigError
 
 WriteConfig = Callable[..., Path]
@@ -24,6 +25,7 @@ PLACE_KEYS = {
     "members": "'*'",
     "states": "[final]",
     "fuzzy": "true",
+    "obsolete": "true",
 }
 BILLIONS = "a: &a [1,2,3,4,5,6,7,8,9,0]\n" + "".join(
     f"{new}: &{new} [{','.join([f'*{old}'] * 10)}]\n" for old, new in zip("abcdefgh", "bcdefghi", strict=True)
@@ -266,12 +268,17 @@ def test_settings_of_formats(write_config: WriteConfig) -> None:
     ]
 
 
+def test_every_key_of_a_place_is_known_to_go_with_some_kind_of_place() -> None:
+    anywhere = {"source_language", "target_language", "tag", "markup"}
+    assert set(Files.model_fields) == {*FORMS, *GOES_WITH, *anywhere} == {*FORMS, *PLACE_KEYS, *anywhere}
+
+
 @pytest.mark.parametrize(
     ("place", "keys"),
     [
         ("source: a, target: b", PLACE_KEYS),
         ("starter: train", PLACE_KEYS),
-        ("hub: a/b", {"header", "format", "sheet", "members", "states", "fuzzy"}),
+        ("hub: a/b", {"header", "format", "sheet", "members", "states", "fuzzy", "obsolete"}),
         ("path: a.tsv", {"subset", "revision", "streaming"}),
     ],
 )

@@ -110,7 +110,7 @@ FORMS = {"source": "source", "target": "source", "path": "path", "hub": "hub", "
 GOES_WITH: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("subset", "revision", "streaming"), ("hub",)),
     **dict.fromkeys(("split", "source_column", "target_column"), ("path", "hub")),
-    **dict.fromkeys(("header", "format", "sheet", "members", "states", "fuzzy"), ("path",)),
+    **dict.fromkeys(("header", "format", "sheet", "members", "states", "fuzzy", "obsolete"), ("path",)),
 }
 """Keys of Files that say how pairs are found in a place -> the forms whose readers ask for them."""
 
