@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -16,6 +17,12 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
 
 
+def _begin(initializer: Callable[..., object] | None, initargs: tuple[Any, ...]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if initializer is not None:
+        initializer(*initargs)
+
+
 @contextmanager
 def pool(
     num_workers: int, initializer: Callable[..., object] | None = None, initargs: tuple[Any, ...] = ()
@@ -23,12 +30,14 @@ def pool(
     """Processes that begin anew ("spawn"): one that runs torch or the tokenizer's threads cannot be forked safely.
 
     When the block ends with an exception, a signal's too, they are ended at once: what each was at is done anew.
+    They do not answer to Ctrl-C themselves, which a terminal sends to all of them.
 
     Raises:
         TranslatorError: one of them was killed from outside.
     """
     try:
-        with ProcessPoolExecutor(num_workers, multiprocessing.get_context("spawn"), initializer, initargs) as executor:
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(num_workers, context, _begin, (initializer, initargs)) as executor:
             try:
                 yield executor
             except BaseException:

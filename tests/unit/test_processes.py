@@ -1,6 +1,7 @@
 """Pools of processes, and what is said when one is killed."""
 
 import os
+import signal
 import time
 
 import pytest
@@ -18,6 +19,17 @@ def test_work_is_done_in_order() -> None:
 def test_a_process_that_is_killed_is_told_in_a_sentence() -> None:
     with pytest.raises(TranslatorError, match="One of 1 worker processes was killed"), pool(1) as executor:
         executor.submit(os._exit, 9).result()
+
+
+def interrupt_itself() -> str:
+    signal.raise_signal(signal.SIGINT)
+    return "goes on"
+
+
+def test_the_main_process_alone_answers_to_ctrl_c() -> None:
+    with pool(1, os.umask, (0o77,)) as executor:
+        assert executor.submit(interrupt_itself).result() == "goes on"
+        assert executor.submit(os.umask, 0).result() == 0o77  # what the caller wants done at the beginning is done
 
 
 def interrupted() -> None:
