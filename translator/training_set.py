@@ -67,20 +67,17 @@ def encode_parts(
     """
     settings = config.corpus
     parts: dict[str, Part] = {}
+    dropped: dict[str, tuple[list[int], list[str], list[dict[str, str]]]] = {}
     for number, place, first_row, table in _corpora(config, corpus):
         filters = settings.filters_of(place)
         limits: dict[str, Any] = {"max_tokens": filters.max_tokens, "max_ratio": filters.max_ratio}
         encoded = encode_corpus(table, src_tokenizer, tgt_tokenizer, **limits, **options)
         for reason, count in encoded.skipped.items():
-            examples = [
-                f"{corpus.locate('train', first_row + row)}: {src} source and {tgt} target tokens"
-                for row, src, tgt in encoded.examples[reason]
-            ]
-            corpus.report.add("train", f"dropped: {reason}", count, examples)
-            key = "max_ratio" if "ratio" in reason else "max_tokens"
-            by_corpus = [count if number == one else 0 for one in range(1, len(settings.train) + 1)]
-            shown = [corpus.sets["train"].shown(first_row + row) for row, _, _ in encoded.examples[reason]]
-            corpus.report.leave_out(key, reason, by_corpus, shown[:NUM_EXAMPLES])
+            by_corpus, examples, shown = dropped.setdefault(reason, ([0] * len(settings.train), [], []))
+            by_corpus[number - 1] = count
+            for row, src, tgt in encoded.examples[reason]:
+                examples.append(f"{corpus.locate('train', first_row + row)}: {src} source and {tgt} target tokens")
+                shown.append(corpus.sets["train"].shown(first_row + row))
         for way in settings.directions(place):
             ids = encoded
             if way != settings.languages(place):
@@ -90,6 +87,10 @@ def encode_parts(
                 )  # fmt: skip
             name = f"corpus {number}, {way}" + ("" if place.tag is None else f", {place.tag}")
             parts[name] = Part(ids, prefix_ids(src_tokenizer, way.target, place.tag), place.weight, first_row)
+    for reason, (by_corpus, examples, shown) in dropped.items():
+        corpus.report.add("train", f"dropped: {reason}", sum(by_corpus), examples[:NUM_EXAMPLES])
+        key = "max_ratio" if "ratio" in reason else "max_tokens"
+        corpus.report.leave_out(key, reason, by_corpus, shown[:NUM_EXAMPLES])
     lost = [number for number, size in enumerate(corpus.sizes, start=1) if not size]
     corpus.report.warnings += [f"the filters leave no pair of corpus {number}" for number in lost]
     if settings.mix.temperature != 1:

@@ -129,3 +129,26 @@ def test_a_held_out_set_has_the_tokens_of_its_direction(tmp_path: Path) -> None:
     assert (part.target_language, part.tag) == ("en", None)
     assert src.tokens(part.encoded.pair(0, 0)[0].tolist()) == ["<2en>", "▁two"]
     assert part.encoded.lengths(0)[0].tolist() == [3]
+
+
+def test_a_filter_by_tokens_is_one_row_for_all_corpora(tmp_path: Path) -> None:
+    rows = {"a": "one two three\tuno\nfour\tquattro\n", "b": "five\tcinque\nsix seven eight\tsei\nnine ten one\tnove\n"}
+    for name, text in rows.items():
+        (tmp_path / f"{name}.tsv").write_text(text, encoding="utf-8")
+    places = [{"path": tmp_path / f"{name}.tsv"} for name in rows]
+    languages = {"source_language": "en", "target_language": "it"}
+    settings = Config.model_validate(
+        {"corpus": {**languages, "train": places, "filters": {"max_tokens": 2}}, "tokenizer": {"kind": "word"}}
+    )
+    corpus = prepare(settings.corpus)
+    encode_parts(settings, corpus, *learn_tokenizers(settings, corpus, ()))
+    (result,) = [found for found in corpus.report.filters if found.key == "max_tokens"]
+    assert (result.count, [pair["source"] for pair in result.examples]) == (
+        3, ["one two three", "six seven eight", "nine ten one"],
+    )  # fmt: skip
+    assert [(row.count, row.example.count("3 source")) for row in corpus.report.rows if "dropped" in row.reason] == [
+        (3, 3)
+    ]
+    assert [(place.kept, place.dropped) for place in corpus.report.places] == [
+        (1, {"longer than 2 tokens": 1}), (1, {"longer than 2 tokens": 2}),
+    ]  # fmt: skip
