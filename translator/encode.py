@@ -11,8 +11,10 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -138,10 +140,11 @@ def encode_corpus(
     in_parts = cache is not None and not samplers and len(dataset) >= 2 * _PART_PAIRS
 
     def build(folder: Path) -> dict[str, Any]:
-        plain = _Plain(tokenizers, samplers, max_tokens=max_tokens, max_ratio=max_ratio)
+        begin = partial(_Plain, tokenizers, samplers, max_tokens=max_tokens, max_ratio=max_ratio)
+        plain = begin()
         workers = num_workers or usable_cores()
         if in_parts:
-            _write_in_parts(plain, dataset, folder, fingerprint, workers)
+            _write_in_parts(plain, begin, dataset, folder, fingerprint, workers)
         else:
             with Progress("Tokenising", len(dataset)) as progress:
                 plain.write(dataset, folder, progress)
@@ -204,17 +207,18 @@ class _Plain:
                     types_to[side] = stack.enter_context(_Writer(folder, f"{side}.types", np.dtype(np.uint32)))
             for batch in dataset.iter(_CHUNK_PAIRS):
                 encoded = {side: self._encode(side, batch[side]) for side in _SIDES}
-                lengths = [np.array([len(ids) for ids, _ in encoded[side]]) for side in _SIDES]
-                keep = self._filter(lengths[0], lengths[1], first_row)
-                index.write((first_row + keep).astype(np.int64).tobytes())
-                for side in _SIDES:
-                    ids, words, offsets = flatten([encoded[side][i] for i in keep])
-                    ids_to[side].append(ids, offsets)
+                lengths = {side: np.diff(offsets) for side, (_, offsets) in encoded.items()}
+                keep = self._filter(lengths["source"], lengths["target"], first_row)
+                index.write((first_row + np.flatnonzero(keep)).astype(np.int64).tobytes())
+                for side, (columns, _) in encoded.items():
+                    kept = [column[np.repeat(keep, lengths[side])] for column in columns]
+                    offsets = np.cumsum([0, *lengths[side][keep]])
+                    ids_to[side].append(kept[0], offsets)
                     if self._samplers:
-                        types_to[side].append(*self._samplers[side].add(ids, words, offsets))
-                first_row += len(lengths[0])
+                        types_to[side].append(*self._samplers[side].add(kept[0], kept[1], offsets))
+                first_row += len(keep)
                 if progress is not None:
-                    progress.advance(len(lengths[0]))
+                    progress.advance(len(keep))
 
     def count(self, skipped: dict[str, int], examples: dict[str, list[list[int]]], first_row: int) -> None:
         """Add what was left out of a part that begins at `first_row`."""
@@ -223,13 +227,16 @@ class _Plain:
             known = self.examples.setdefault(reason, [])
             known += [[first_row + row, *lengths] for row, *lengths in examples[reason][: _MOST_EXAMPLES - len(known)]]
 
-    def _encode(self, side: str, texts: list[str]) -> list[tuple[list[int], list[int]]]:
+    def _encode(self, side: str, texts: list[str]) -> tuple[list[NDArray[np.uint32]], NDArray[np.int64]]:
+        """The ids of all texts, for sampling also the word of each, and where each text begins."""
         if self._samplers:
-            return self.tokenizers[side].encode_words(texts)
-        return [(ids, []) for ids in self.tokenizers[side].encode_batch(texts)]
+            *columns, offsets = flatten(self.tokenizers[side].encode_words(texts))
+            return columns, offsets
+        ids, offsets = self.tokenizers[side].encode_flat(texts)
+        return [ids], offsets
 
-    def _filter(self, src_len: IntArray, tgt_len: IntArray, first_row: int) -> IntArray:
-        """Positions of the pairs to keep; counts the others, each by the first reason that holds."""
+    def _filter(self, src_len: IntArray, tgt_len: IntArray, first_row: int) -> NDArray[np.bool_]:
+        """Which of the pairs to keep; counts the others, each by the first reason that holds."""
         keep = np.ones(len(src_len), dtype=bool)
         longer, shorter = np.maximum(src_len, tgt_len), np.maximum(np.minimum(src_len, tgt_len), 1)
         reasons = {}
@@ -245,17 +252,19 @@ class _Plain:
                 examples = self.examples.setdefault(reason, [])
                 for i in rows[: _MOST_EXAMPLES - len(examples)]:
                     examples.append([first_row + int(i), int(src_len[i]), int(tgt_len[i])])
-        return np.flatnonzero(keep)
+        return keep
 
 
-def _write_in_parts(plain: _Plain, dataset: "Dataset", folder: Path, fingerprint: str, num_workers: int) -> None:
+def _write_in_parts(
+    plain: _Plain, begin: Callable[[], _Plain], dataset: "Dataset", folder: Path, fingerprint: str, num_workers: int
+) -> None:
     """Encode a large data set by several processes; parts that an earlier process finished are not made again."""
     starts = range(0, len(dataset), _PART_PAIRS)
     tasks = [dataset.select(range(start, min(start + _PART_PAIRS, len(dataset)))) for start in starts]
     with parts_folder(f"{fingerprint}-{_PART_PAIRS}") as parts, Progress("Tokenising", len(dataset)) as progress:
-        with pool(num_workers, _use_one_thread) as executor:
+        with pool(num_workers, _begin_worker, (begin,)) as executor:
             where = [parts / str(number) for number in range(len(tasks))]
-            for task, _ in zip(tasks, executor.map(_write_part, [plain] * len(tasks), tasks, where), strict=True):
+            for task, _ in zip(tasks, executor.map(_write_part, tasks, where), strict=True):
                 progress.advance(len(task))
         announce("Joining the token ids", len(dataset))
         with ExitStack() as stack:
@@ -272,14 +281,19 @@ def _write_in_parts(plain: _Plain, dataset: "Dataset", folder: Path, fingerprint
                     writer.append(*_read_sentences(part, f"{side}.0", _dtype(plain.tokenizers[side]), mapped=False))
 
 
-def _use_one_thread() -> None:
-    """Each of the processes has a core of its own; set before the first use of the library's threads."""
-    os.environ["RAYON_NUM_THREADS"] = "1"
+_begin: Callable[[], _Plain]  # of a process that encodes parts: its tokenizers know the words of the parts before
 
 
-def _write_part(plain: _Plain, dataset: "Dataset", folder: Path) -> None:
+def _begin_worker(begin: Callable[[], _Plain]) -> None:
+    global _begin
+    _begin = begin
+    os.environ["RAYON_NUM_THREADS"] = "1"  # each process has a core of its own; set before the threads are first used
+
+
+def _write_part(dataset: "Dataset", folder: Path) -> None:
     """Encode a part, or find it finished."""
     if not folder.exists():
+        plain = _begin()
         with new_folder(folder) as temporary:
             plain.write(dataset, temporary)
             left_out = {"skipped": plain.skipped, "examples": plain.examples}

@@ -4,7 +4,6 @@ corpus -> figures of its text -> tokenizers and token ids -> a few real steps of
 `translator.corpus.page` draws it.
 """
 
-import itertools
 import tempfile
 import time
 from pathlib import Path
@@ -128,7 +127,7 @@ def _tokens(corpus: corpora.Corpus, encoded: EncodedPairs, tokenizers: tuple[Tok
     sides: dict[str, Any] = {}
     for side, tokenizer, lengths in zip(("source", "target"), tokenizers, encoded.lengths(0), strict=True):
         texts = some[side][:]
-        ids = np.fromiter(itertools.chain.from_iterable(tokenizer.encode_batch(texts)), dtype=np.int64)
+        ids, _ = tokenizer.encode_flat(texts)
         num_words = sum(len(text.split()) for text in texts)
         counts = np.bincount(ids, minlength=tokenizer.vocab_size)
         vocabulary = tokenizer.tokens(range(tokenizer.vocab_size))

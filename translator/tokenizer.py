@@ -19,11 +19,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, Protocol, Self
 
+import numpy as np
 import tokenizers
+from numpy.typing import NDArray
 from tokenizers import models, normalizers, pre_tokenizers, trainers
 
 from translator.errors import CheckpointError, ConfigError
@@ -40,7 +42,7 @@ from translator.tokenizer_form import (
     normalizer,
     pre_tokenizer,
 )
-from translator.word_ids import WordIds
+from translator.word_ids import WordIds, packed
 
 CONTROL_TOKEN = re.compile(r"<(2|domain:)[A-Za-z0-9][A-Za-z0-9_-]*>")
 """Form of the tokens that stand before a source; no entry that is learned from text holds a bracket and more."""
@@ -216,15 +218,23 @@ class Tokenizer:
         return self.encode_batch([text])[0]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids of each text, without special tokens.
+        """Token ids of each text, without special tokens."""
+        ids, offsets = self.encode_flat(texts)
+        all_ids = ids.tolist()
+        return [all_ids[start:end] for start, end in pairwise(offsets.tolist())]
+
+    def encode_flat(self, texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Token ids of all texts in one array, without special tokens, and where each text begins (and the last ends).
 
         Those of words are looked up (`word_ids`); texts that are not cut into words are encoded by all cores.
         """
         texts = [_well_formed(text) for text in texts]
         found = [None if self.kind == "character" else self._words.of(text) for text in texts]
         whole = [text for text, ids in zip(texts, found, strict=True) if ids is None]
-        encoded = (encoding.ids for encoding in self._inner.encode_batch_fast(whole))
-        return [next(encoded) if ids is None else ids for ids in found]
+        encoded = (packed(encoding.ids) for encoding in self._inner.encode_batch_fast(whole))
+        parts = [next(encoded) if ids is None else ids for ids in found]
+        ids = np.frombuffer(b"".join(parts), np.uint32)
+        return ids, np.cumsum([0, *map(len, parts)], dtype=np.int64) // ids.itemsize
 
     def encode_words(self, texts: Sequence[str]) -> list[tuple[list[int], list[int]]]:
         """For each text its token ids, and for each token the number of its word (pre-token)."""
