@@ -24,6 +24,7 @@ from translator.batches import Batch, BatchStream
 from translator.build import make_trainer
 from translator.config import resolve
 from translator.device import Device, apply, choose_device, wait_for
+from translator.feed import steps
 from translator.files import Folders
 from translator.log import RunLog
 
@@ -69,6 +70,7 @@ class OurTraining:
             self.trainer.model.train()
             self._memory_before = memory_now(device.torch_device)
             self.trainer.preflight(self.trainer.stream.longest_batch())
+            self._feed = steps(self.trainer.stream, self.trainer.settings.accumulate, self.trainer.device)
 
     def block(self, steps: int) -> dict[str, float]:
         """Seconds, the part of them spent waiting for batches, and what was worked through."""
@@ -77,7 +79,7 @@ class OurTraining:
         for _ in range(steps):
             before = time.perf_counter()
             place = trainer.stream.state()
-            batches = [next(trainer.stream) for _ in range(trainer.settings.accumulate)]
+            batches = next(self._feed)
             waiting += time.perf_counter() - before
             trainer.state.step += 1
             trainer.train_step(batches, place)
