@@ -65,6 +65,11 @@ class Batch:
         }
         return replace(self, **changed)
 
+    @property
+    def needed_src_mask(self) -> Tensor | None:
+        """`src_mask_BS` where it hides anything: in a large corpus most batches have sources of one length."""
+        return None if self.num_src_tokens == self.src_BS.numel() else self.src_mask_BS
+
     def rows(self, rows: Sequence[int], pad_id: int) -> "Batch":
         """Some of the rows, without the columns that would be padding in all of them."""
         src_mask_BS = self.src_mask_BS[list(rows)]
