@@ -13,13 +13,14 @@ Shape letters: B batch, S source length, T target length.
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from translator.device import copies_on_its_own
 from translator.errors import CorpusError
 
 IntArray = NDArray[np.integer]
@@ -51,12 +52,23 @@ class Batch:
 
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch with its tensors on `device`."""
-        moved = {
-            field.name: getattr(self, field.name).to(device, non_blocking=True)
-            for field in fields(self)
-            if field.type is Tensor
+        device = torch.device(device)
+        return self._each(lambda tensor: tensor.to(device, non_blocking=copies_on_its_own(device)))
+
+    def pin_memory(self) -> "Batch":
+        """The same batch in page-locked memory (see `device.copies_on_its_own`)."""
+        return self._each(Tensor.pin_memory)
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> "Batch":
+        changed: dict[str, Any] = {
+            field.name: change(getattr(self, field.name)) for field in fields(self) if field.type is Tensor
         }
-        return replace(self, **moved)
+        return replace(self, **changed)
+
+    @property
+    def needed_src_mask(self) -> Tensor | None:
+        """`src_mask_BS` where it hides anything: in a large corpus most batches have sources of one length."""
+        return None if self.num_src_tokens == self.src_BS.numel() else self.src_mask_BS
 
     def rows(self, rows: Sequence[int], pad_id: int) -> "Batch":
         """Some of the rows, without the columns that would be padding in all of them."""
@@ -292,6 +304,10 @@ class BatchStream:
         other._plan = self._plan if epoch == self._epoch else self._plan_epoch(epoch)
         other._epoch, other._batch = epoch, batch
         return other
+
+    def move_to(self, other: "BatchStream") -> None:
+        """Stand where another stream over the same pairs stands."""
+        self._plan, self._epoch, self._batch = other._plan, other._epoch, other._batch
 
     def num_batches(self, epoch: int) -> int:
         """Number of batches in an epoch; sampled encodings differ in length, so it can vary."""

@@ -107,6 +107,20 @@ def wait_for(device: torch.device) -> None:
         torch.mps.synchronize()
 
 
+def works_on_its_own(device: torch.device) -> bool:
+    """Whether the device computes while Python goes ahead, so that the processor is free for other work meanwhile."""
+    return device.type != "cpu"
+
+
+def copies_on_its_own(device: torch.device) -> bool:
+    """Whether the device may be left to copy from main memory while Python goes ahead.
+
+    CUDA does so from page-locked memory and keeps it until then; from other memory it copies at once. MPS would copy
+    from memory that was given away meanwhile (pytorch issue 189690).
+    """
+    return device.type == "cuda"
+
+
 def keep_freed_memory() -> bool:
     """Have glibc keep freed memory instead of handing it back to the kernel, which costs page faults every step.
 

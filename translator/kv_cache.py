@@ -31,7 +31,8 @@ class KVCache:
         """Target tokens of each row, the same for all rows."""
         self.layers = [(KeysValues(self, of_memory=False), KeysValues(self, of_memory=True)) for _ in range(num_layers)]
         self.mask_of_self: Tensor | None = None  # broadcasts to (G, 1, Q, N); None: all nodes
-        self.mask_of_memory: Tensor | None = None  # (G, 1, 1, S)
+        self.mask_of_memory: Tensor | None = None  # (G, 1, 1, S); None: all of it
+        self._device: torch.device | None = None  # known from the first call on
         self._num_groups = 0
         self._width = 1
         self._length = 1  # of this call
@@ -41,11 +42,10 @@ class KVCache:
         self._on_way_RN: Tensor | None = None  # which nodes lie on the way of a row; None: all
         self._num_nodes = self._num_kept = 0
 
-    def open(self, num_rows: int, length: int, memory_mask_BS: Tensor) -> None:
+    def open(self, num_rows: int, length: int, memory_mask_B11S: Tensor | None, device: torch.device) -> None:
         """Make room for `length` more tokens of each row. The memory's mask is read at the first call."""
-        device = memory_mask_BS.device
-        if self.mask_of_memory is None:
-            self.mask_of_memory = memory_mask_BS[:, None, None, :]
+        if self._device is None:
+            self._device, self.mask_of_memory = device, memory_mask_B11S
             self._group_R, self._num_groups = torch.arange(num_rows), num_rows
         self._length = length
         past, self._num_nodes = self._num_nodes, self._num_nodes + self._width * length
@@ -66,7 +66,7 @@ class KVCache:
 
     def select(self, index_R: Tensor) -> None:
         """Keep the rows `index_R`, in that order, repeats allowed: new beams, or rows not yet finished."""
-        device = index_R.device if self.mask_of_memory is None else self.mask_of_memory.device
+        device = self._device or index_R.device
         on_cpu_R = index_R.cpu()
         self._group_R = self._group_R[on_cpu_R]
         self._drop_groups(device)

@@ -119,10 +119,11 @@ class Mixture:
         return joined if self._is_whole else joined[self._numbers(epoch)]
 
     def _numbers(self, epoch: int) -> IntArray:
-        if self._drawn is None or self._drawn[0] != epoch:
-            self._drawn = None  # let go of the old one first
-            self._drawn = epoch, draw(self._sizes, self._weights, seed=self._seed, epoch=epoch)
-        return self._drawn[1]
+        drawn = self._drawn  # looked up once: another thread may ask for another epoch meanwhile
+        if drawn is None or drawn[0] != epoch:
+            drawn = self._drawn = None  # let go of the old one first
+            drawn = self._drawn = epoch, draw(self._sizes, self._weights, seed=self._seed, epoch=epoch)
+        return drawn[1]
 
 
 def mix(parts: Sequence[Part], *, seed: int = 0) -> Encoded | Mixture:

@@ -321,18 +321,20 @@ class Transformer(nn.Module):
             if positions is not None:
                 nn.init.normal_(positions.weight, std=small)
 
-    def forward(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor) -> Tensor:
+    def forward(self, src_BS: Tensor, src_mask_BS: Tensor | None, tgt_BT: Tensor) -> Tensor:
         """Logits (B, T, V) of the token after each of `tgt_BT`, all at once, as training needs them.
 
-        `src_mask_BS` is True on real tokens. The target is padded on the right, where no real token looks.
+        `src_mask_BS` is True on real tokens; None says that all are, which a GPU has a faster kernel for. The target
+        is padded on the right, where no real token looks.
         """
         return self.project(self.decode(tgt_BT, self.encode(src_BS, src_mask_BS), src_mask_BS))
 
-    def encode(self, src_BS: Tensor, src_mask_BS: Tensor, weights: list[Tensor] | None = None) -> Tensor:
+    def encode(self, src_BS: Tensor, src_mask_BS: Tensor | None, weights: list[Tensor] | None = None) -> Tensor:
         """The memory (B, S, D). `weights` receives the attention weights (B, H, S, S) of each layer."""
         embedding = self.tgt_embedding if self.src_embedding is None else self.src_embedding
         x_BSD, rotation = self._embed(src_BS, embedding, self.src_positions, start=0)
-        scope = Scope(mask=src_mask_BS[:, None, None, :], rotation=rotation, weights=weights)
+        mask = None if src_mask_BS is None else src_mask_BS[:, None, None, :]
+        scope = Scope(mask=mask, rotation=rotation, weights=weights)
         memory_BSD: Tensor = self.encoder(x_BSD, scope)
         return memory_BSD
 
@@ -340,7 +342,7 @@ class Transformer(nn.Module):
         self,
         tgt_BT: Tensor,
         memory_BSD: Tensor,
-        src_mask_BS: Tensor,
+        src_mask_BS: Tensor | None,
         cache: KVCache | None = None,
         weights: list[Tensor] | None = None,
         cross_weights: list[Tensor] | None = None,
@@ -353,10 +355,11 @@ class Transformer(nn.Module):
         """
         past = 0 if cache is None else cache.length
         x_BTD, rotation = self._embed(tgt_BT, self.tgt_embedding, self.tgt_positions, start=past)
+        mask = None if src_mask_BS is None else src_mask_BS[:, None, None, :]
         if cache is not None:
-            cache.open(tgt_BT.size(0), tgt_BT.size(1), src_mask_BS)
+            cache.open(tgt_BT.size(0), tgt_BT.size(1), mask, memory_BSD.device)
         of_self = Scope(is_causal=True, rotation=rotation, weights=weights)
-        of_cross = Scope(memory=memory_BSD, mask=src_mask_BS[:, None, None, :], weights=cross_weights)
+        of_cross = Scope(memory=memory_BSD, mask=mask, weights=cross_weights)
         hidden_BTD: Tensor = self.decoder(x_BTD, of_self, of_cross, cache)
         return hidden_BTD
 

@@ -111,6 +111,11 @@ class FlatParameters:
             self._low[0].copy_(self.master)
 
 
+def kernel_can_skip(device: torch.device) -> bool:
+    """Whether the fused AdamW heeds `grad_scale` and `found_inf`: that of MPS ignored both before torch 2.13."""
+    return device.type != "mps"
+
+
 class Optimizer:
     """AdamW (Loshchilov and Hutter 2019) over flat buffers, with clipping and the finite check done on the device.
 
@@ -150,13 +155,25 @@ class Optimizer:
             scale = scale * (norm / self.clip_norm).clamp(min=1.0).nan_to_num(1.0, 1.0)
         for group in self._adam.param_groups:
             group["lr"] = learning_rate
-        # The hooks that torch's own GradScaler uses: the fused kernel divides by one and obeys the other.
-        self._adam.grad_scale = scale  # type: ignore[attr-defined]
-        self._adam.found_inf = skipped  # type: ignore[attr-defined]
-        self._adam.step()
+        if kernel_can_skip(self.parameters.master.device):
+            # The hooks that torch's own GradScaler uses: the fused kernel divides by one and obeys the other.
+            self._adam.grad_scale = scale  # type: ignore[attr-defined]
+            self._adam.found_inf = skipped  # type: ignore[attr-defined]
+            self._adam.step()
+        else:
+            self._step_and_take_back(scale, skipped)
         self.parameters.grad.zero_()
         self.parameters.publish()
         return norm, skipped
+
+    def _step_and_take_back(self, scale: Tensor, skipped: Tensor) -> None:
+        """The same update by a kernel that only updates: all that it moved is put back where the step is left out."""
+        moved = [self.parameters.master, *(tensor for state in self._states() for tensor in state.values())]
+        before = [tensor.clone() for tensor in moved]
+        self.parameters.grad.div_(scale)
+        self._adam.step()
+        for tensor, old in zip(moved, before, strict=True):
+            tensor.copy_(torch.where(skipped.bool(), old, tensor))
 
     def state(self) -> dict[str, Tensor]:
         """Both moments by parameter name (`exp_avg.NAME`, `exp_avg_sq.NAME`) and the number of updates taken."""

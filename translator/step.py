@@ -107,7 +107,7 @@ class Step:
         """Add the gradients of one part, times `scale`, and count its loss in `sums`."""
         torch.manual_seed(part.seed)
         batch = part.batch.to(self.device)
-        logits_BTV = self.model(batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT)
+        logits_BTV = self.model(batch.src_BS, batch.needed_src_mask, batch.tgt_in_BT)
         loss = token_loss(logits_BTV, batch.labels_BT, label_smoothing=self.label_smoothing, pad_id=self.pad_id)
         (loss.sum * scale).backward()  # type: ignore[no-untyped-call]
         self.parameters.collect()

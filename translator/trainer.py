@@ -11,6 +11,7 @@ import platform
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from translator import checkpoint
 from translator.batches import Batch, BatchStream
 from translator.device import wait_for
 from translator.errors import TranslatorError
+from translator.feed import steps
 from translator.files import folder_size
 from translator.health import CHECK_EVERY, Health, Noted
 from translator.interruption import Interruption
@@ -178,7 +180,7 @@ class Trainer:
         self.watch = Stopwatch(state.seconds)
         self.model.train()
         self._save_run_state("running")
-        with self.interruption:
+        with self.interruption, closing(steps(self.stream, settings.accumulate, self.device)) as feed:
             if settings.validate_first and self._validate is not None and not (state.step or state.validation_seconds):
                 self.validate()
                 self.watch = Stopwatch()  # the budget of minutes begins with the first step
@@ -197,7 +199,7 @@ class Trainer:
                 started = time.monotonic()
                 state.step += 1
                 place = self.stream.state()
-                learnt = self.train_step([next(self.stream) for _ in range(settings.accumulate)], place)
+                learnt = self.train_step(next(feed), place)
                 if state.step % CHECK_EVERY == 0 or state.step % settings.log_every == 0:
                     wait_for(self.device)  # results are read now in any case; the time belongs to these steps
                 seconds = time.monotonic() - started

@@ -20,6 +20,7 @@ from scripts.benchmarks.machine import memory_now
 from scripts.benchmarks.peers import PEERS
 from scripts.benchmarks.settings import Setting
 from scripts.benchmarks.toolkits import TOOLKITS
+from translator import feed
 from translator.batches import Batch, BatchStream
 from translator.build import make_trainer
 from translator.config import resolve
@@ -74,15 +75,16 @@ class OurTraining:
         """Seconds, the part of them spent waiting for batches, and what was worked through."""
         trainer, waiting, useful, computed = self.trainer, 0.0, Work(), Work()
         started = time.perf_counter()
-        for _ in range(steps):
-            before = time.perf_counter()
-            place = trainer.stream.state()
-            batches = [next(trainer.stream) for _ in range(trainer.settings.accumulate)]
-            waiting += time.perf_counter() - before
-            trainer.state.step += 1
-            trainer.train_step(batches, place)
-            useful = sum(map(real_work, batches), useful)
-            computed = sum(map(padded_work, batches), computed)
+        with contextlib.closing(feed.steps(trainer.stream, trainer.settings.accumulate, trainer.device)) as batches_of:
+            for _ in range(steps):
+                before = time.perf_counter()
+                place = trainer.stream.state()
+                batches = next(batches_of)
+                waiting += time.perf_counter() - before
+                trainer.state.step += 1
+                trainer.train_step(batches, place)
+                useful = sum(map(real_work, batches), useful)
+                computed = sum(map(padded_work, batches), computed)
         wait_for(trainer.device)
         seconds = time.perf_counter() - started
         return _measured(seconds, steps, useful, computed, waiting) | {"memory_before": self._memory_before}

@@ -34,7 +34,8 @@ TABLE: dict[str, set[str]] = {
     "word_ids": ALONE,
     "tokenizer": BASE | {"tokenizer_form", "word_ids"},
     "encode": BASE | {"corpus", "subword_sampling", "tokenizer"},
-    "batches": BASE | {"encode"},
+    "batches": BASE | {"device", "encode"},
+    "feed": {"batches", "device"},
     "checkpoint": BASE,
     "subword_sampling": {"processes", "tokenizer", "tokenizer_form"},
     "lines": ALONE,
@@ -64,7 +65,19 @@ TABLE: dict[str, set[str]] = {
     "health": BASE | {"bad_steps", "batches", "checkpoint", "log", "step", "training_state"},
     "interruption": ALONE,
     "trainer": BASE
-    | {"batches", "checkpoint", "device", "health", "interruption", "log", "loss", "optim", "step", "training_state"},
+    | {
+        "batches",
+        "checkpoint",
+        "device",
+        "feed",
+        "health",
+        "interruption",
+        "log",
+        "loss",
+        "optim",
+        "step",
+        "training_state",
+    },
     "replay": BASE
     | {
         "bad_steps",

@@ -1,5 +1,6 @@
 """What an epoch takes from several corpora: exact counts, a pure function of (seed, epoch), nothing copied."""
 
+import random
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from datasets import Dataset
 
 from translator.batches import BatchStream
-from translator.encode import Encoded, encode_corpus
+from translator.encode import Encoded, IntArray, encode_corpus
 from translator.mixing import Mixture, Part, draw, mix, num_draws, temperature_weights
 from translator.tokenizer import Tokenizer
 
@@ -134,6 +135,33 @@ def test_a_stream_goes_on_in_the_middle_of_a_drawn_epoch() -> None:
     assert states[-1]["epoch"] >= 2
     for state, batch in zip(states, batches, strict=True):
         assert next(stream(**state)).src_BS.equal(batch.src_BS)
+
+
+class Shared(Mixture):
+    """A mixture that another thread asks for another epoch now and then, between any two looks of this one."""
+
+    _held: tuple[int, IntArray] | None = None
+    _random = random.Random(1)
+
+    @property
+    def _drawn(self) -> tuple[int, IntArray] | None:
+        held = self._held
+        if self._random.random() < 0.3:
+            self._held = self._random.choice([None, (99, np.zeros(0, dtype=np.int32))])
+        return held
+
+    @_drawn.setter
+    def _drawn(self, drawn: tuple[int, IntArray] | None) -> None:
+        self._held = drawn
+
+
+def test_another_thread_may_read_another_epoch_meanwhile() -> None:
+    parts = [Part(SHORT, weight=1.4), Part(LONG, weight=0.5)]
+    alone, shared = Mixture(parts, seed=2), Shared(parts, seed=2)
+    positions = np.arange(alone.num_pairs)
+    for number in range(200):
+        epoch = number // 10 % 2
+        assert shared.numbers(positions, epoch).tolist() == alone.numbers(positions, epoch).tolist()
 
 
 def test_sampled_spellings_are_turned_round_too(tmp_path: Path) -> None:

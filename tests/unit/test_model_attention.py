@@ -34,6 +34,24 @@ def test_cached_decoding_equals_full_decoding(settings: dict[str, Any]) -> None:
     torch.testing.assert_close(torch.cat(parts, dim=1), full, rtol=0, atol=1e-10)
 
 
+def test_no_mask_is_a_mask_that_hides_nothing(settings: dict[str, Any]) -> None:
+    model = make_model(settings)
+    src, tgt = torch.randint(3, 20, (4, 6)), torch.randint(3, 30, (4, 5))
+    everything = torch.ones_like(src, dtype=torch.bool)
+    results = [model(src, mask, tgt) for mask in (everything, None)]
+    torch.testing.assert_close(results[1], results[0], rtol=0, atol=1e-10)
+    masked, unmasked = (gradients(model, result.square().mean()) for result in results)
+    for one, other in zip(masked, unmasked, strict=True):
+        torch.testing.assert_close(other, one, rtol=0, atol=1e-10)
+    cache, rows = KVCache(settings["num_decoder_layers"]), torch.tensor([3, 3, 1])
+    with torch.no_grad():
+        memory = model.encode(src, None)
+        model.decode(tgt[:, :3], memory, None, cache)
+        cache.select(rows)
+        hidden = model.decode(tgt[rows][:, 3:], memory, None, cache)
+        torch.testing.assert_close(model.project(hidden), results[0][rows][:, 3:], rtol=0, atol=1e-10)
+
+
 @pytest.mark.parametrize("index", [[2, 0], [1, 1, 0, 2, 1], [0]])
 def test_selected_rows_go_on_as_if_decoded_alone(index: list[int]) -> None:
     model = make_model(BASE | {"positions": "rotary"})

@@ -1,11 +1,13 @@
 """Schedules, flat parameters, the optimizer and weight averages."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
 from torch import nn
 
+from translator import optim
 from translator.optim import FlatParameters, Optimizer, Schedule, WeightAverage, learning_rate
 
 
@@ -99,6 +101,37 @@ def test_a_step_that_is_not_finite_moves_nothing(bad: float) -> None:
     optimizer.step(0.01, divisor=1.0)
     assert torch.isfinite(parameters.master).all()
     assert not torch.equal(weights, parameters.master)
+
+
+def test_a_kernel_that_only_updates_is_not_relied_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Deaf(torch.optim.AdamW):
+        """As on MPS before torch 2.13: no error, and no effect."""
+
+        def step(self, closure: Any = None) -> Any:
+            for name in ("grad_scale", "found_inf"):
+                if hasattr(self, name):
+                    delattr(self, name)
+            return super().step(closure)
+
+    assert [optim.kernel_can_skip(torch.device(kind)) for kind in ("cpu", "cuda", "mps")] == [True, True, False]
+    usual, other = (FlatParameters(small_model()) for _ in range(2))
+    obeyed = Optimizer(usual, weight_decay=0.1)
+    monkeypatch.setattr(torch.optim, "AdamW", Deaf)
+    taken_back = Optimizer(other, weight_decay=0.1)
+    for step in range(1, 8):
+        gradient = torch.randn(len(usual.master), generator=torch.Generator().manual_seed(step)) * 10
+        gradient[3] = {1: math.nan, 4: math.inf}.get(step, 1.0)  # at the first step, and later
+        results = []
+        for parameters, optimizer, skips in ((usual, obeyed, True), (other, taken_back, False)):
+            monkeypatch.setattr(optim, "kernel_can_skip", lambda device, skips=skips: skips)
+            parameters.grad.copy_(gradient)
+            results.append(optimizer.step(0.01, divisor=4.0))
+        assert results[0][1].item() == results[1][1].item() == (step in (1, 4))
+        assert torch.equal(usual.master, other.master)
+        theirs = taken_back.state()
+        assert all(torch.equal(tensor, theirs[name]) for name, tensor in obeyed.state().items())
+        assert not other.grad.any()
+    assert obeyed.state()["updates"].item() == 5
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

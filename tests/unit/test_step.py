@@ -74,6 +74,25 @@ def test_a_step_that_runs_out_of_memory_has_the_same_gradient_in_parts(
     assert "from here on batches of more than" in memory.said[0]
 
 
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-6), (torch.bfloat16, 2e-3)])
+@pytest.mark.parametrize("is_padded", [True, False])
+def test_a_batch_without_source_padding_is_done_without_a_mask(
+    dtype: torch.dtype, tolerance: float, is_padded: bool
+) -> None:
+    memory = Memory(dtype=dtype)
+    batch = batch_of(((6, 9), (6, 2), (5 if is_padded else 6, 8)))
+    masks: list[Tensor | None] = []
+    memory.model.register_forward_pre_hook(lambda module, args: masks.append(args[1]))
+    gradient = memory.gradients([batch], State(step=1))
+    assert (masks[0] is None) == (not is_padded)
+    if masks[0] is None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Batch, "needed_src_mask", batch.src_mask_BS)
+            expected = memory.gradients([batch], State(step=1))
+        assert masks[1] is batch.src_mask_BS
+        torch.testing.assert_close(gradient, expected, rtol=0, atol=tolerance)
+
+
 def test_what_was_learnt_holds_for_the_steps_after_it() -> None:
     memory, state = Memory(dropout=0.1), State(step=3)
     memory.most_rows = 3
