@@ -22,8 +22,10 @@ from scripts.benchmarks.decoding import AS_SOURCE, OurDecoding, lengths_of, sear
 from scripts.benchmarks.flop import TRAINING, Work, padded_work, products, real_work
 from scripts.benchmarks.scaling import to_markdown
 from scripts.benchmarks.settings import Setting
+from scripts.benchmarks.train import contestants
 from scripts.benchmarks.training import padded
 from translator.batches import Batch, collate
+from translator.device import choose_device
 from translator.loss import token_loss
 from translator.model import Transformer
 
@@ -164,6 +166,17 @@ def test_rows_can_be_padded_further_without_another_loss() -> None:
         for b in (one, wide)
     ]
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+
+
+def test_peers_run_with_our_allocator_settings_and_as_their_users_run_them(tmp_path: Path) -> None:
+    specs = contestants(tmp_path, SIZES, choose_device("cpu", "float32", 1), peers=True)
+    for peer in ("torch.nn.Transformer", "transformers, sdpa"):
+        assert specs[f"{peer}, float32"]["keep_freed_memory"]
+        assert not specs[f"{peer}, float32, default allocator"]["keep_freed_memory"]
+    (tutorial,) = [spec for spec in specs.values() if spec["pad_to"]]
+    assert (tutorial["name"], tutorial["pad_to"], tutorial["precision"]) == ("torch.nn.Transformer", 64, "float32")
+    assert not tutorial["keep_freed_memory"]
+    assert next(iter(specs.values()))["name"] == "ours"
 
 
 def said_by(code: str, *words: str) -> str:
