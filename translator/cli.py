@@ -24,6 +24,7 @@ from typing import Any, NoReturn
 
 from translator import __version__, streams
 from translator.errors import TranslatorError
+from translator.threads import sleep_while_waiting
 
 # the module under translator.commands that holds the function of each command
 COMMANDS = {
@@ -377,9 +378,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str]) -> int:
-    # Read when torch is loaded: threads that wait sleep instead of spinning, which costs nothing on a quiet machine and
-    # is more than twice as fast beside another busy process (docs/benchmarks.md).
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    sleep_while_waiting()
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)
     try:

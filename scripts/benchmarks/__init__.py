@@ -2,3 +2,8 @@
 
 settings -> corpus -> worker processes (ours, peers) -> contest -> table and JSON
 """
+
+import os
+
+ENVIRONMENT = dict(os.environ)
+"""As the user has it, before `__main__` sets what `translator` sets: each worker begins with it."""

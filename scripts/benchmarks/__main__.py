@@ -1,4 +1,7 @@
-"""`scripts/bench`: what can be typed."""
+"""`scripts/bench`: what can be typed.
+
+What loads torch is imported late, after the threads of this process have been told to wait as those of `translator` do.
+"""
 
 import argparse
 import importlib
@@ -7,10 +10,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from scripts.benchmarks.machine import describe_machine
-from translator.device import DTYPES, apply, choose_device
 from translator.errors import TranslatorError
 from translator.files import write_atomic
+from translator.threads import sleep_while_waiting
 
 MEASUREMENTS = {
     "train": "the training step beside the machine's peak, its own matrix products and other libraries",
@@ -25,6 +27,8 @@ MEASUREMENTS = {
 
 def make_parser() -> argparse.ArgumentParser:
     """One command for each measurement, with the options that all share."""
+    from translator.device import DTYPES
+
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--device", choices=["auto", "cpu", "cuda", "mps"], default="auto")
     shared.add_argument("--precision", choices=["auto", *DTYPES], default="auto")
@@ -39,12 +43,19 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def main(words: list[str] | None = None) -> int:
+    sleep_while_waiting()
+    from scripts.benchmarks.machine import describe_machine, peak_rates
+    from translator.device import apply, choose_device
+
     args = make_parser().parse_args(words)
     try:
         device = choose_device(args.device, args.precision, args.threads or "auto")
         machine = describe_machine(device)
         print("\n".join(machine.lines()))
         apply(device)
+        peaks = peak_rates(device)
+        for name, rate in peaks.items():
+            print(f"Peak of this machine, torch.mm, {name}: {rate / 1e9:,.1f} GFLOP/s")
         with tempfile.TemporaryDirectory(prefix="translator-bench-") as folder:
             measure = importlib.import_module(f"scripts.benchmarks.{args.measurement}").run
             result = measure(args, device, Path(folder))
@@ -52,9 +63,9 @@ def main(words: list[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     if args.json is not None:
-        text = json.dumps({"measurement": args.measurement, "machine": machine.to_json(), **result}, indent=1)
+        head = {"measurement": args.measurement, "machine": machine.to_json(), "peak_flop_per_second": peaks}
         args.json.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(args.json, text + "\n")
+        write_atomic(args.json, json.dumps({**head, **result}, indent=1) + "\n")
     return int(result.get("status", 0))
 
 

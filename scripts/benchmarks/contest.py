@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from scripts.benchmarks import ENVIRONMENT
 from translator.errors import TranslatorError
 
 Block = Mapping[str, float]  # seconds, tokens and more, as the contestant counts them
@@ -29,8 +30,9 @@ class Worker:
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed by `close`)
         command = [sys.executable, "-m", "scripts.benchmarks.worker", json.dumps(spec)]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True, cwd=ROOT
-        )
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True, cwd=ROOT,
+            env=ENVIRONMENT,
+        )  # fmt: skip
 
     def ready(self) -> None:
         """Wait until it can begin. Raises TranslatorError with the last words of a process that could not."""

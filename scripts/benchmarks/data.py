@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.profiler import record_function
 
+from scripts.benchmarks import profiling
 from scripts.benchmarks.corpus import NUM_SPECIAL_TOKENS, caches_in, draw_lengths, load_data, write_corpus
 from scripts.benchmarks.settings import SETTINGS, read_config, write_config
 from scripts.benchmarks.training import OurTraining
@@ -25,6 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--setting", choices=SETTINGS, default="reference")
     parser.add_argument("--pairs", type=int, default=29_000, help="number of invented pairs (default: 29,000)")
     parser.add_argument("--steps", type=int, default=10, help="training steps to compare with (default: 10)")
+    profiling.add_option(parser, "data")
 
 
 def run(args: argparse.Namespace, device: Device, folder: Path) -> dict[str, Any]:
@@ -38,25 +41,27 @@ def run(args: argparse.Namespace, device: Device, folder: Path) -> dict[str, Any
     @contextlib.contextmanager
     def timed(name: str) -> Iterator[None]:
         started = time.perf_counter()
-        yield
+        with record_function(name):  # a row of the profile
+            yield
         seconds[name] = time.perf_counter() - started
 
-    with caches_in(folder), contextlib.redirect_stderr(io.StringIO()):
-        with timed("read, check and filter"):
-            found = corpus.prepare(config.corpus)
-        with timed("read again, from the cache"):
-            corpus.prepare(config.corpus)
-        with timed("train the tokenizer"):
-            tokenizer, _ = train_tokenizers(found.train, config.tokenizer)
-        with timed("tokenise"):
-            encoded = encode_corpus(found.train, tokenizer, tokenizer, max_tokens=200)
-    src_len, tgt_len = encoded.lengths(0)
-    with timed("plan an epoch"):
-        plan_epoch(src_len, tgt_len, budget=setting.batch_tokens, seed=1, epoch=0)
-    stream = BatchStream(encoded, budget=setting.batch_tokens, seed=1)
-    with timed("make the batches of an epoch"):
-        for _ in range(stream.num_batches(0)):
-            next(stream)
+    with profiling.profiled(device, args.profile, "all stages") as profile:
+        with caches_in(folder), contextlib.redirect_stderr(io.StringIO()):
+            with timed("read, check and filter"):
+                found = corpus.prepare(config.corpus)
+            with timed("read again, from the cache"):
+                corpus.prepare(config.corpus)
+            with timed("train the tokenizer"):
+                tokenizer, _ = train_tokenizers(found.train, config.tokenizer)
+            with timed("tokenise"):
+                encoded = encode_corpus(found.train, tokenizer, tokenizer, max_tokens=200)
+        src_len, tgt_len = encoded.lengths(0)
+        with timed("plan an epoch"):
+            plan_epoch(src_len, tgt_len, budget=setting.batch_tokens, seed=1, epoch=0)
+        stream = BatchStream(encoded, budget=setting.batch_tokens, seed=1)
+        with timed("make the batches of an epoch"):
+            for _ in range(stream.num_batches(0)):
+                next(stream)
     load_data(folder)
     ours = OurTraining(folder, device)
     ours.block(steps=2)
@@ -89,4 +94,5 @@ def run(args: argparse.Namespace, device: Device, folder: Path) -> dict[str, Any
         "preparation_times_training": times_training,
         "waiting_share": waiting,
         "padding_share": block["padding"],
+        **({"profile": profile} if profile else {}),
     }

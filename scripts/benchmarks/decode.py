@@ -1,6 +1,6 @@
 """`decode`: greedy and beam search beside `generate` of transformers, and how cost grows with length.
 
-Every hypothesis is made to be of the same length, so both sides run the decoder equally often.
+How many tokens each translation has is fixed, the same for both sides: all as many, or each as many as its source.
 """
 
 import argparse
@@ -11,11 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from scripts.benchmarks import profiling
 from scripts.benchmarks.contest import contest, summarise
+from scripts.benchmarks.decoding import AS_SOURCE, OurDecoding
+from scripts.benchmarks.machine import peak_rates
 from scripts.benchmarks.peers import need
 from scripts.benchmarks.settings import SETTINGS
 from translator.device import Device
 
+PRECISION = "float32"  # that of every translation
 SEARCHES = {"greedy, 64 sentences": (64, 1), "beam of 5, 32 sentences": (32, 5)}
 LENGTHS = (25, 50, 100, 200, 350, 500)
 
@@ -24,9 +28,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this measurement alone."""
     parser.add_argument("--setting", choices=SETTINGS, default="reference")
     parser.add_argument("--length", type=int, default=16, help="tokens of each translation (default: 16)")
+    parser.add_argument(
+        "--mixed-lengths",
+        dest="length",
+        action="store_const",
+        const=AS_SOURCE,
+        help="each translation has as many tokens as its source, so that the rows of a batch end at different lengths",
+    )
     parser.add_argument("--rounds", type=int, default=5, help="batches of each contestant (default: 5)")
     parser.add_argument("--peers", action="store_true", help="also transformers, by turns with ours")
     parser.add_argument("--lengths", type=int, nargs="*", default=LENGTHS, help="lengths for the growth of cost")
+    profiling.add_option(parser, "decode")
 
 
 def fit_growth(lengths: Sequence[int], seconds: Sequence[float]) -> dict[str, float]:
@@ -67,22 +79,36 @@ def run(args: argparse.Namespace, device: Device, folder: Path) -> dict[str, Any
     if args.peers:
         specs["transformers"] = {**common, "name": "transformers"}
         specs["transformers, default allocator"] = {**specs["transformers"], "keep_freed_memory": False}
+    peak = peak_rates(device)[PRECISION]
+    tokens = "as many tokens as the source" if args.length == AS_SOURCE else f"{args.length} tokens each"
     result: dict[str, Any] = {"setting": args.setting, "length": args.length}
     for search, (sentences, beam) in SEARCHES.items():
-        blocks = contest(specs, args.rounds, sentences=sentences, beam=beam, length=args.length)
-        summary = summarise(blocks)
-        print(f"\nDecoding, {args.setting}, {search}, {args.length} tokens each, float32")
-        print(f"  {'':34} {'tokens/s':>9} {'ms/sentence':>12} {'first is faster':>22}")
+        work = {"sentences": sentences, "beam": beam, "length": args.length}
+        blocks = contest(specs, args.rounds, **work)
+        summary: dict[str, dict[str, Any]] = summarise(blocks)
+        print(f"\nDecoding, {args.setting}, {search}, {tokens}, {PRECISION}")
+        print(f"  {'':34} {'tokens/s':>9} {'ms/sentence':>12} {'GFLOP/s':>8} {'of peak':>8} {'first is faster':>22}")
         for name, one in summary.items():
-            one["ms_per_sentence"] = 1000 * args.length / one["tokens_per_second"]
+            block = blocks[name][0]
+            one["ms_per_sentence"] = 1000 * block["tokens"] / block["sentences"] / one["tokens_per_second"]
+            one["flop_per_second"] = one["tokens_per_second"] * block["flop"] / block["tokens"]
+            one["share_of_peak"] = one["flop_per_second"] / peak
             faster = one["first_is_faster"]
             print(
                 f"  {name:34} {one['tokens_per_second']:9,.0f} {one['ms_per_sentence']:12.2f} "
+                f"{one['flop_per_second'] / 1e9:8.1f} {one['share_of_peak']:8.1%} "
                 f"{faster['median']:8.2f} ({faster['least']:.2f}-{faster['most']:.2f})"
             )
-        result[search] = summary
+        result[search] = dict(summary)
         if args.lengths:
             result[search]["growth"] = _growth(specs, args, sentences, beam)
+        if args.profile is not None:
+            ours = OurDecoding(SETTINGS[args.setting], device.torch_device)
+            ours.block(**work)
+            trace = args.profile.with_stem(f"{args.profile.stem}-beam-{beam}")
+            with profiling.profiled(device, trace, f"a batch, {search}") as rows:
+                ours.block(**work)
+            result[search]["profile"] = rows
     return result
 
 

@@ -1,12 +1,16 @@
 """The machine: what it is, how busy it is, and how fast it multiplies matrices."""
 
+import ctypes
 import os
+import platform
 import resource
 import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -15,6 +19,7 @@ from translator.device import DTYPES, Device, cpu_has_bfloat16, wait_for
 from translator.processes import usable_cores
 
 BUSY = 0.5  # load average above which figures are not to be trusted
+STATUS = Path("/proc/self/status")  # on Linux
 LARGE = {"cpu": 2048, "mps": 4096, "cuda": 8192}  # rows, inner, columns of the square product that stands for the peak
 
 
@@ -52,20 +57,30 @@ def precisions(kind: str) -> list[str]:
     return ["float32", "bfloat16"] if kind == "cpu" and cpu_has_bfloat16() else ["float32"]
 
 
-def most_memory(device: torch.device) -> float:
-    """Most bytes that this process (on a GPU: its work there) has held so far."""
-    if device.type == "cuda":
+def most_memory(kind: str) -> float:
+    """Most bytes that this process (on a GPU: its work there) has held since `forget_memory`."""
+    if kind == "cuda":
         return float(torch.cuda.max_memory_allocated())
-    unit = 1 if sys.platform == "darwin" else 1024
-    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit)
+    unit = 1 if sys.platform == "darwin" else 1024  # of getrusage, which counts the process that started this one too
+    return _held("VmHWM") or float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit)
 
 
-def memory_now(device: torch.device) -> float:
-    """Bytes that this process (on a GPU: its work there) holds; where that is not known, the most so far."""
-    if device.type == "cuda":
+def forget_memory(kind: str) -> float:
+    """Begin anew with the most memory held, as far as the system can; returns the bytes that are held now."""
+    if kind == "cuda":
+        torch.cuda.reset_peak_memory_stats()
         return float(torch.cuda.memory_allocated())
-    pages = Path("/proc/self/statm")
-    return float(int(pages.read_text().split()[1]) * resource.getpagesize()) if pages.exists() else most_memory(device)
+    if platform.libc_ver()[0] == "glibc":
+        ctypes.CDLL(None).malloc_trim(0)  # what was freed would be used again unseen
+    with suppress(OSError):  # another system, or a container that forbids it
+        Path("/proc/self/clear_refs").write_text("5")
+    return _held("VmRSS") or most_memory(kind)
+
+
+def _held(entry: str) -> float:
+    """Bytes of an entry of this process's status; 0 where the system does not tell."""
+    lines = STATUS.read_text().splitlines() if STATUS.exists() else []
+    return next((int(line.split()[1]) * 1024.0 for line in lines if line.startswith(f"{entry}:")), 0.0)
 
 
 def median_seconds(work: Callable[[], object], device: torch.device, *, at_least: float, most: int = 200) -> float:
@@ -101,8 +116,12 @@ def matrix_rate(
     return 2.0 * rows * inner * columns / time_of_one
 
 
+@cache
 def peak_rates(device: Device) -> dict[str, float]:
-    """FLOP/s of a large matrix product by precision, those that are native and the chosen one: the measured peak."""
+    """FLOP/s of a large matrix product by precision, those that are native and the chosen one: the measured peak.
+
+    Measured once in a process: the head of every report says it, and figures are set beside the same.
+    """
     kind = device.torch_device.type
     shape = (LARGE[kind],) * 3
     names = dict.fromkeys([*precisions(kind), device.precision])

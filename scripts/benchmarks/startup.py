@@ -138,5 +138,6 @@ def run(args: argparse.Namespace, device: Device, folder: Path) -> dict[str, Any
     train = [*COMMAND, "train", str(file), "--restart", "train.log_every=1"]
     commands = {reference: python(reference), "train, second start, to its first step": train}
     times = time_commands(commands, args.rounds, folder, device.threads, until=FIRST_STEP)
-    _show("Training again on a corpus that is known, until the first step is done", reference, times, result)
+    title = "Training again on a known corpus, until its first step is done (validation before the first step aside)"
+    _show(title, reference, times, result)
     return result

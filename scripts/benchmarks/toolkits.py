@@ -1,16 +1,49 @@
-"""The translation toolkits JoeyNMT and Sockeye as peers, where they are installed (they are in no extra: each pins old
-versions of other libraries; `pip install --no-deps` and what an import asks for is enough for a measurement).
+"""The translation toolkits Eole, JoeyNMT and Sockeye as peers, where they are installed.
+
+They are in no extra, since each pins old versions of other libraries; `pip install --no-deps` and what an import asks
+for is enough for a measurement.
 """
 
 import importlib.util
 from types import SimpleNamespace
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from scripts.benchmarks.peers import BOS, EOS, LABEL_SMOOTHING, PAD, Loss, smoothed
 from scripts.benchmarks.settings import Setting
 from translator.batches import Batch
+
+
+def eole(setting: Setting, vocab_size: int, attention: str = "") -> tuple[nn.Module, Loss]:
+    """Eole's Transformer with fixed positions; the projection, which it keeps apart, by the same table."""
+    del attention
+    from eole.config.models import TransformerModelConfig
+    from eole.models.model import EncoderDecoderModel
+
+    config = TransformerModelConfig(
+        hidden_size=setting.d_model, layers=setting.num_layers, heads=setting.num_heads, transformer_ff=setting.d_ff,
+        embeddings={"word_vec_size": setting.d_model, "position_encoding_type": "SinusoidalInterleaved"},
+        share_embeddings=True, share_decoder_embeddings=True,
+    )  # fmt: skip
+    words = {str(number): number for number in range(vocab_size)}
+    vocabs = {"src": words, "tgt": words, "specials": {"pad_token": str(PAD)}}
+    running = SimpleNamespace(
+        dropout=[setting.dropout], attention_dropout=[0.0], self_attn_backend="pytorch",
+        param_init_method="xavier_uniform",
+    )  # fmt: skip
+    model = EncoderDecoderModel.build_blocks(config, vocabs, running)
+    model.init_weights(running)
+    table = model.src_emb.embeddings.weight
+    nn.init.normal_(table, std=setting.d_model**-0.5)
+
+    def loss(batch: Batch) -> Tensor:
+        begin_B1 = torch.full_like(batch.labels_BT[:, :1], BOS)
+        output = model(batch.src_BS, torch.cat([begin_B1, batch.labels_BT], dim=1), batch.src_mask_BS.sum(dim=1))
+        return smoothed(F.linear(output.dec_out, table), batch.labels_BT)
+
+    return model, loss
 
 
 def joeynmt(setting: Setting, vocab_size: int, attention: str = "") -> tuple[nn.Module, Loss]:
@@ -86,5 +119,7 @@ def sockeye(setting: Setting, vocab_size: int, attention: str = "") -> tuple[nn.
 
 
 TOOLKITS = {
-    name: maker for name, maker in {"joeynmt": joeynmt, "sockeye": sockeye}.items() if importlib.util.find_spec(name)
+    name: maker
+    for name, maker in {"eole": eole, "joeynmt": joeynmt, "sockeye": sockeye}.items()
+    if importlib.util.find_spec(name)
 }

@@ -19,6 +19,7 @@ from translator.batches import Batch, BatchStream
 from translator.device import Device
 
 OURS = "translator"
+TUTORIAL = 64  # cells of every row in widely copied tutorials; some have several times as many
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -29,14 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--peers", action="store_true", help="also other libraries, by turns with ours")
     parser.add_argument("--source", type=Path, help="text file to train on, one sentence a line")
     parser.add_argument("--target", type=Path, help="its translations")
-    parser.add_argument(
-        "--profile",
-        nargs="?",
-        const=Path("runs/bench-train-trace.json"),
-        type=Path,
-        metavar="FILE",
-        help="where the time goes, as a table and a trace for Perfetto (default: runs/bench-train-trace.json)",
-    )
+    profiling.add_option(parser, "train")
 
 
 def prepare(folder: Path, setting: Setting, args: argparse.Namespace, device: Device) -> None:
@@ -75,6 +69,7 @@ def contestants(folder: Path, setting: Setting, device: Device, *, peers: bool) 
         "setting": setting.to_json(),
         "attention": "",
         "keep_freed_memory": True,
+        "pad_to": 0,
     }
     specs = {f"{OURS}, {device.precision}": {**common, "name": "ours", "precision": device.precision}}
     if not peers:
@@ -86,8 +81,10 @@ def contestants(folder: Path, setting: Setting, device: Device, *, peers: bool) 
                 name = ", ".join(filter(None, [peer, attention, precision]))
                 spec = {**common, "name": peer, "precision": precision, "attention": attention}
                 specs[name] = spec
-                if peer == "transformers" and kind == "cpu":
+                if peer in PEERS and kind == "cpu":
                     specs[f"{name}, default allocator"] = {**spec, "keep_freed_memory": False}
+    tutorial = {"name": "torch.nn.Transformer", "precision": "float32", "keep_freed_memory": False, "pad_to": TUTORIAL}
+    specs[f"tutorial loop: torch.nn.Transformer padded to {TUTORIAL}, float32"] = {**common, **tutorial}
     return specs
 
 
@@ -126,8 +123,6 @@ def run(args: argparse.Namespace, device: Device, folder: Path) -> dict[str, Any
         need("transformers")
     prepare(folder, setting, args, device)
     peaks = peak_rates(device)
-    for name, rate in peaks.items():
-        print(f"Peak of this machine, torch.mm, {name}: {rate / 1e9:,.1f} GFLOP/s")
     batch = typical_batch(folder, setting)
     rows, own_products = time_products(products(setting, batch), device.precision, torch.device(kind))
     print(f"\nThe products of a step at their own shapes, {device.precision}, GFLOP/s (M x K by K x N):")
@@ -158,7 +153,6 @@ def run(args: argparse.Namespace, device: Device, folder: Path) -> dict[str, Any
         print(f"  Model FLOP utilisation: {ours['model_flop_utilisation']:.1%} of the measured peak.")
     result = {
         "setting": {"name": args.setting, **setting.to_json()},
-        "peak_flop_per_second": peaks,
         "own_products": {"flop_per_second": own_products, "rows": rows},
         "contestants": summary,
         "blocks": {name: list(of_one) for name, of_one in blocks.items()},

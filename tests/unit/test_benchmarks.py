@@ -1,6 +1,9 @@
 """The measuring of scripts/bench: formula, statistics, invented text; what is measured is tested where it belongs."""
 
 import importlib.util
+import json
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -11,19 +14,28 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from scripts.benchmarks import __main__ as bench
-from scripts.benchmarks import guard
-from scripts.benchmarks.contest import summarise
+from scripts.benchmarks import guard, machine
+from scripts.benchmarks.contest import ROOT, summarise
 from scripts.benchmarks.corpus import draw_lengths, word, write_corpus
 from scripts.benchmarks.decode import fit_growth
-from scripts.benchmarks.decoding import OurDecoding, without_cache
+from scripts.benchmarks.decoding import AS_SOURCE, OurDecoding, lengths_of, search_work, sources, without_cache
 from scripts.benchmarks.flop import TRAINING, Work, padded_work, products, real_work
+from scripts.benchmarks.scaling import to_markdown
 from scripts.benchmarks.settings import Setting
+from scripts.benchmarks.train import contestants
+from scripts.benchmarks.training import padded
 from translator.batches import Batch, collate
+from translator.device import choose_device
 from translator.loss import token_loss
 from translator.model import Transformer
 
 SIZES = Setting(d_model=16, d_ff=40, num_heads=2, num_layers=2, vocab_size=50, batch_tokens=100)
 LENGTHS = ((3, 5), (6, 2), (1, 4))  # source and target, end marks not counted
+
+
+@pytest.fixture(autouse=True)
+def small_peak(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "LARGE", {"cpu": 64})
 
 
 def batch() -> Batch:
@@ -123,13 +135,106 @@ def test_both_searches_that_the_guard_compares_write_as_many_tokens() -> None:
     assert ours.block(sentences=2, beam=3, length=4)["tokens"] == 8
 
 
+def test_translations_can_be_as_long_as_their_sources() -> None:
+    inputs = sources(5, SIZES.vocab_size)
+    lengths = lengths_of(inputs, AS_SOURCE)
+    assert lengths == [len(ids) for ids in inputs]
+    assert len(set(lengths)) > 1
+    ours = OurDecoding(SIZES, torch.device("cpu"))
+    for beam in (1, 3):
+        assert ours.block(sentences=5, beam=beam, length=AS_SOURCE)["tokens"] == sum(lengths)
+
+
+def test_a_search_computes_what_the_counter_of_torch_counts() -> None:
+    """Of one sentence, so that nothing is padded."""
+    ours, length = OurDecoding(SIZES, torch.device("cpu")), 6
+    inputs = sources(1, SIZES.vocab_size)
+    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
+        ours.block(sentences=1, beam=1, length=length)
+    assert counter.get_total_flops() == search_work(inputs, [length], 1).forward(SIZES)
+
+
+def test_rows_can_be_padded_further_without_another_loss() -> None:
+    one = batch()
+    wide = padded(one, 12)
+    assert wide.src_BS.shape == wide.labels_BT.shape == (3, 12)
+    assert real_work(wide) == real_work(one)
+    assert padded(one, 2).src_BS.equal(one.src_BS)
+    model = Transformer(SIZES.vocab_size, SIZES.vocab_size, **SIZES.model).eval()  # type: ignore[arg-type]
+    losses = [
+        token_loss(model(b.src_BS, b.src_mask_BS, b.tgt_in_BT), b.labels_BT, label_smoothing=0.1, pad_id=0).sum.item()
+        for b in (one, wide)
+    ]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+
+
+def test_peers_run_with_our_allocator_settings_and_as_their_users_run_them(tmp_path: Path) -> None:
+    specs = contestants(tmp_path, SIZES, choose_device("cpu", "float32", 1), peers=True)
+    for peer in ("torch.nn.Transformer", "transformers, sdpa"):
+        assert specs[f"{peer}, float32"]["keep_freed_memory"]
+        assert not specs[f"{peer}, float32, default allocator"]["keep_freed_memory"]
+    (tutorial,) = [spec for spec in specs.values() if spec["pad_to"]]
+    assert (tutorial["name"], tutorial["pad_to"], tutorial["precision"]) == ("torch.nn.Transformer", 64, "float32")
+    assert not tutorial["keep_freed_memory"]
+    assert next(iter(specs.values()))["name"] == "ours"
+
+
+def said_by(code: str, *words: str) -> str:
+    """What a new Python says that ends with sys.exit(what it says)."""
+    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, cwd=ROOT).stderr.strip()
+
+
+def test_threads_of_the_main_process_wait_as_those_of_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set before torch is loaded; the processes of contestants begin with the environment of the user."""
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    code = """
+import os, sys
+from scripts.benchmarks import __main__ as bench, contest
+before = 'torch' in sys.modules
+bench.make_parser = lambda: sys.exit(0)
+try:
+    bench.main([])
+except SystemExit:
+    ours = os.environ['OMP_WAIT_POLICY']
+contest.subprocess.Popen = lambda *_, env, **__: sys.exit(f"{before} {ours} {env.get('OMP_WAIT_POLICY')}")
+contest.Worker('peer', {})
+"""
+    assert said_by(code) == "False passive None"
+
+
+@pytest.mark.parametrize(("name", "policy"), [("ours", "passive"), ("transformers", None)])
+def test_threads_of_contestants_wait_as_those_of_their_users(
+    name: str, policy: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    code = """
+import os, sys
+from scripts.benchmarks import worker
+worker.make = lambda spec: sys.exit(f"{os.environ.get('OMP_WAIT_POLICY')} {'torch' in sys.modules}")
+worker.main()
+"""
+    assert said_by(code, json.dumps({"name": name})) == f"{policy} False"
+
+
+def test_figures_of_growth_become_a_table() -> None:
+    point = {
+        "axis": "d_model", "value": 1024, "tokens_per_second": 1234.4, "flop_per_second": 5e9, "share_of_peak": 0.5,
+        "bytes": 9e8, "training_bytes": 4e8, "predicted_bytes": 3e8, "predicted_over_measured": 0.75,
+    }  # fmt: skip
+    title, line, row = to_markdown([point]).splitlines()
+    assert title.count("|") == line.count("|") == row.count("|")
+    assert row == "| d model | 1,024 | 1,234 | 5.0 | 50.0% | 900 | 400 | 300 | 0.75 |"
+
+
 @pytest.mark.parametrize("speed", [0.5, 5.0])
 def test_the_guard_fails_below_its_limit(speed: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     measured = {"median": speed, "least": speed, "most": speed}
     monkeypatch.setattr(guard, "train_ratio", lambda *_: measured)
     monkeypatch.setattr(guard, "decode_ratio", lambda *_: {"median": 9.0, "least": 9.0, "most": 9.0})
     assert bench.main(["guard", "--threads", "1", "--json", str(tmp_path / "guard.json")]) == (speed < 0.9)
-    assert f'"median": {speed}' in (tmp_path / "guard.json").read_text()
+    found = json.loads((tmp_path / "guard.json").read_text(encoding="utf-8"))
+    assert found["training step"]["median"] == speed
+    assert found["peak_flop_per_second"]["float32"] > 0
 
 
 @pytest.mark.parametrize("measurement", ["train", "decode"])

@@ -54,6 +54,7 @@ TABLE: dict[str, set[str]] = {
     "log": BASE | {"events"},
     "starter": ALONE,
     "streams": ALONE,
+    "threads": ALONE,
     "pictures": ALONE,
     "card": BASE | {"config", "metrics"},
     "validation": BASE | {"batches", "evaluate", "log", "pictures", "translate"},
@@ -106,7 +107,7 @@ TABLE["commands"] = TABLE["cli"] = set(TABLE) | {"commands"}
 TABLE["__main__"] = {"cli"}
 
 # What may be loaded before a command is known to be free of mistakes.
-LIGHT = {"__init__", "__main__", "cli", "commands", "config", "errors", "files", "streams"}
+LIGHT = {"__init__", "__main__", "cli", "commands", "config", "errors", "files", "streams", "threads"}
 LIGHT_LIBRARIES = {"annotated_types", "pydantic", "pydantic_core", "ruamel"}
 
 FILES = sorted(PACKAGE.rglob("*.py"))
