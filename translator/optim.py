@@ -15,7 +15,9 @@ from torch import Tensor, nn
 Schedule = Literal["inverse_sqrt", "vaswani", "cosine", "linear", "constant"]
 AverageKind = Literal["none", "ema", "last"]
 
-ALIGNMENT = 16  # elements: every parameter begins on a 64-byte boundary, so kernels take the same path after a resume
+# Elements: 64 bytes in 16 bits, 128 in float32. Buffers of torch begin on a 64-byte boundary, so every parameter in them
+# does, too, in each process: kernels take the same path after a resume.
+ALIGNMENT = 32
 
 
 def learning_rate(

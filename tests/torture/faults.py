@@ -14,6 +14,8 @@
 {"slow": 0.05}                                    each step takes at least these seconds
 {"interrupt_in": "translator.trainer:Trainer.train_step", "call": 4, "times": 2}
                                                   SIGINT so many times at the fourth step
+{"machine": {"cores": 3, "bfloat16": false, "free": 9000000}}
+                                                  what the machine seems to have
 {"stderr": "/dev/full"}                            what is printed there meets a full disk
 """
 
@@ -115,8 +117,19 @@ def arm(fault: Mapping[str, Any], folders: list[str]) -> None:
         _slow_down(fault["slow"])
     if "interrupt_in" in fault:
         at_call(fault["interrupt_in"], fault.get("call", 1), lambda: _interrupt(fault["times"]))
+    if "machine" in fault:
+        _pretend(**fault["machine"])
     if "stderr" in fault:
         os.dup2(os.open(fault["stderr"], os.O_WRONLY), 2)
+
+
+def _pretend(cores: int, bfloat16: bool, free: int) -> None:
+    for place, value in (
+        ("translator.device:usable_cores", cores),
+        ("translator.device:cpu_has_bfloat16", bfloat16),
+        ("translator.build:free_memory", free),
+    ):
+        _wrap(*_find(place), lambda *_, value=value: value)
 
 
 def _interrupt(times: int) -> None:

@@ -52,6 +52,7 @@ class Jobs:
 
     def __init__(self) -> None:
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+        environment["OMP_WAIT_POLICY"] = "passive"  # two threads beside another test would spin for minutes
         self._server = subprocess.Popen(
             [sys.executable, "-m", "tests.torture.jobs"],
             cwd=ROOT, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,

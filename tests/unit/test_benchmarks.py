@@ -14,7 +14,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from scripts.benchmarks import __main__ as bench
-from scripts.benchmarks import guard, machine
+from scripts.benchmarks import guard, machine, numerics
 from scripts.benchmarks.contest import ROOT, summarise
 from scripts.benchmarks.corpus import draw_lengths, word, write_corpus
 from scripts.benchmarks.decode import fit_growth
@@ -237,6 +237,20 @@ def test_the_guard_fails_below_its_limit(speed: float, tmp_path: Path, monkeypat
     assert found["peak_flop_per_second"]["float32"] > 0
 
 
+@pytest.mark.parametrize(
+    ("low", "bad"),
+    [((4.9, 2.6), []), ((4.3, 2.6), []), ((4.0, 2.6), [50]), ((5.0, 3.3), [100]), ((float("nan"), 2.6), [50])],
+)
+def test_a_curve_may_leave_the_range_of_the_seeds_by_their_mean_spread(
+    low: tuple[float, float], bad: list[int]
+) -> None:
+    seeds = [{50: 4.8, 100: 2.5}, {50: 5.2, 100: 2.7}, {50: 5.6, 100: 2.6}]  # 0.8 and 0.2 wide
+    found = numerics.judge(seeds, dict(zip((50, 100), low, strict=True)))
+    assert found["allowed"] == pytest.approx(0.5)
+    assert found["points"][1]["spread"] == pytest.approx(0.2)
+    assert (found["bad"], found["status"]) == (bad, int(bool(bad)))
+
+
 @pytest.mark.parametrize("measurement", ["train", "decode"])
 def test_peers_that_are_not_installed_are_told_in_a_sentence(
     measurement: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -251,5 +265,5 @@ def test_peers_that_are_not_installed_are_told_in_a_sentence(
 
 
 def test_every_measurement_can_be_asked_for() -> None:
-    for name in ("train", "decode", "startup", "data", "scaling", "guard"):
+    for name in ("train", "decode", "startup", "data", "scaling", "numerics", "guard"):
         assert bench.make_parser().parse_args([name, "--threads", "1"]).measurement == name

@@ -135,6 +135,16 @@ def test_a_kernel_that_only_updates_is_not_relied_on(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_every_parameter_and_gradient_begins_a_cache_line(dtype: torch.dtype) -> None:
+    model = small_model(dtype)
+    parameters = FlatParameters(model)
+    tensors = [*model.parameters(), *parameters.named(parameters.master).values()]
+    tensors += [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+    assert len(tensors) == 18
+    assert {tensor.data_ptr() % 64 for tensor in tensors} == {0}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_resumed_optimizer_continues_bit_for_bit(dtype: torch.dtype) -> None:
     straight, resumed = small_model(dtype), small_model(dtype)
     p1 = FlatParameters(straight)
