@@ -19,6 +19,7 @@ Counted over real tokens it is the useful work; over all cells of padded batches
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -111,9 +112,9 @@ PASSES = {
 
 def time_products(
     found: Sequence[Product], precision: str, device: torch.device, *, seconds: float = 0.2
-) -> tuple[list[dict[str, object]], float]:
+) -> tuple[list[dict[str, Any]], float]:
     """The rate of each product of the step alone, forward and backward; and of all of them together, in FLOP/s."""
-    rows: list[dict[str, object]] = []
+    rows: list[dict[str, Any]] = []
     total_seconds = 0.0
     for product in found:
         sizes = {"M": product.rows, "K": product.inner, "N": product.outer}

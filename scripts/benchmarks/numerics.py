@@ -61,7 +61,7 @@ def curve(folder: Path, device: Device, *, seed: int, precision: str, steps: int
 
 def judge(seeds: Sequence[Curve], other: Curve) -> dict[str, Any]:
     """Of each point the range of the seeds, its width and how far outside the other curve is; and the verdict."""
-    points = []
+    points: list[dict[str, Any]] = []
     for step in seeds[0]:
         losses = [one[step] for one in seeds]
         least, most = min(losses), max(losses)

@@ -151,7 +151,7 @@ def run(args: argparse.Namespace, device: Device, folder: Path) -> dict[str, Any
     print(f"  Computed (padding too) in the share {ours['share_of_own_products']:.1%} of the step's own products.")
     if "model_flop_utilisation" in ours:
         print(f"  Model FLOP utilisation: {ours['model_flop_utilisation']:.1%} of the measured peak.")
-    result = {
+    result: dict[str, Any] = {
         "setting": {"name": args.setting, **setting.to_json()},
         "own_products": {"flop_per_second": own_products, "rows": rows},
         "contestants": summary,
