@@ -15,8 +15,8 @@ from torch import Tensor, nn
 Schedule = Literal["inverse_sqrt", "vaswani", "cosine", "linear", "constant"]
 AverageKind = Literal["none", "ema", "last"]
 
-# Elements: 64 bytes in 16 bits, 128 in float32. Buffers of torch begin on a 64-byte boundary, so every parameter in them
-# does, too, in each process: kernels take the same path after a resume.
+# Elements: 64 bytes in 16 bits, 128 in float32. Buffers of torch begin on a 64-byte boundary, so each parameter in them
+# does, too, in every process: kernels take the same path after a resume.
 ALIGNMENT = 32
 
 
