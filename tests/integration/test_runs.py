@@ -113,7 +113,7 @@ def test_a_compiled_model_learns_the_same_under_the_same_names(
 LIMITS = {
     "steps": ["train.steps=20"],
     "epochs": ["train.epochs=2"],
-    "minutes": ["train.minutes=0.02", "train.validate_every=auto"],
+    "minutes": ["train.minutes=0.05", "train.validate_every=auto"],
     # an untrained model at a learning rate of nothing: the second validation is no better than the first
     "patience": ["train.steps=100", "train.patience=1", "optim.learning_rate=1e-12", "train.validate_every=5"],
 }
@@ -137,7 +137,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("steps", "train.steps", "10", "step 20"),
         ("epochs", "train.epochs", "1", "is reached"),
-        ("minutes", "train.minutes", "0.01", "minutes"),
+        ("minutes", "train.minutes", "0.02", "minutes"),
         ("patience", "train.patience", None, "no gain in valid/bleu for 1 validation"),
     ],
 )
@@ -269,11 +269,11 @@ def test_a_kill_between_checkpoint_and_weights_loses_neither(
 def test_raised_minutes_train_on(finished: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(finished, tmp_path / "copy")
     done = len(curve(folder, "train/loss", "minutes"))
-    assert command(folder, "resume", "minutes", "train.minutes=0.04").status == 0
+    assert command(folder, "resume", "minutes", "train.minutes=0.1").status == 0
     steps = list(curve(folder, "train/loss", "minutes"))
     assert steps == list(range(1, len(steps) + 1))
     assert len(steps) > done
     assert (state(folder, "minutes")["state"], state(folder, "minutes")["step"]) == ("finished", len(steps))
-    assert f"{state(folder, 'minutes')['total_steps']:,} steps fit into 0.04 minutes" in (
+    assert f"{state(folder, 'minutes')['total_steps']:,} steps fit into 0.1 minutes" in (
         folder / "runs/minutes/train.log"
     ).read_text(encoding="utf-8")

@@ -75,10 +75,10 @@ def test_the_fuzzer_ends_what_hangs(
                 continue
 
     monkeypatch.chdir(tmp_path_factory.mktemp("fuzz"))
-    monkeypatch.setattr(fuzz, "MOST_WAIT", 0.2)
+    monkeypatch.setattr(fuzz, "MOST_WAIT", 2)  # by the clock, and a busy machine may stand still for a while
     monkeypatch.setitem(TARGETS, "jsonl", hang)
     assert fuzz.fuzz("jsonl", cases=1, seed=1)[0] == 1
-    assert "Hang: no end in 0.2 seconds" in capsys.readouterr().out
+    assert "Hang: no end in 2 seconds" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there is the memory in use known")
