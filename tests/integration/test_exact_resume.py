@@ -1,9 +1,8 @@
 """A run that was interrupted and goes on in a new process is the uninterrupted one, bit for bit, whatever it was told.
 
-Two threads, a compiled model and every source of randomness are here; kills and faults are in test_faults_*.
+Two threads and every source of randomness are here; kills and faults are in test_faults_*.
 """
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,6 @@ SETTINGS = {  # in float32 on one thread, with two micro-batches, subword sampli
     "two threads": (*LARGE, "device.threads=2"),
     "two threads in bfloat16": ("device.threads=2", "device.precision=bfloat16", "batch.tokens=512"),
 }
-COMPILED = ("device.compile=true", "train.steps=10")
 
 
 @pytest.fixture(scope="module")
@@ -62,14 +60,6 @@ def run_in_two(
 
 @pytest.mark.parametrize("words", SETTINGS.values(), ids=SETTINGS)
 def test_interrupted_it_ends_as_if_nothing_had_happened(jobs: Jobs, tmp_path: Path, words: Sequence[str]) -> None:
-    assert_equal(run(jobs, tmp_path / "straight", words), run_in_two(jobs, tmp_path / "in-two", words))
-
-
-@pytest.mark.slow  # the compiler takes its time
-@pytest.mark.skipif(not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="there is no C++ compiler")
-@pytest.mark.parametrize("threads", [1, 2])
-def test_a_compiled_run_ends_as_if_nothing_had_happened(jobs: Jobs, tmp_path: Path, threads: int) -> None:
-    words = (*COMPILED, f"device.threads={threads}")
     assert_equal(run(jobs, tmp_path / "straight", words), run_in_two(jobs, tmp_path / "in-two", words))
 
 
