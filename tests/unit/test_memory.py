@@ -90,7 +90,7 @@ def test_parameters_are_counted_exactly(model: dict[str, Any]) -> None:
 
 def test_what_lasts_is_counted_exactly() -> None:
     for dtype in (torch.float32, torch.bfloat16):
-        expected, transformer = sizes(64, dtype, d_model=16, d_ff=32)  # sizes that need no padding between tensors
+        expected, transformer = sizes(64, dtype, d_model=32, d_ff=64)  # sizes that need no padding between tensors
         parameters = FlatParameters(transformer)
         moments = {name: t for name, t in Optimizer(parameters).state().items() if name.startswith("exp_avg")}
         held = parameters.master.nbytes + parameters.grad.nbytes + sum(t.nbytes for t in moments.values())
