@@ -81,7 +81,8 @@ class Validator:
     ) -> None:
         text = "".join(f"{line}\n" for line in result.hypotheses)
         self.log.save_text(f"hypotheses/{name}.step-{step:08d}.txt", text)
-        for note in (f"metrics are computed so: {result.settings}", *result.notes):
+        notes = result.notes if step else ()  # what an untrained model writes deserves none, and each is said once
+        for note in (f"metrics are computed so: {result.settings}", *notes):
             kind = name + re.sub(r"\d+", "", note.partition(":")[0])  # the same at every validation but for numbers
             if kind not in self._said:
                 self._said.add(kind)

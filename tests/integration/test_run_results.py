@@ -283,7 +283,8 @@ def test_the_settings_of_the_metrics_stand_beside_the_numbers(trained: Path) -> 
     (line,) = [line for line in log_of(trained).splitlines() if line.startswith(f"valid: {settings}")]
     notes = read_events(trained / "runs" / "small").Tensors("valid/notes/text_summary")
     told = [(event.step, event.tensor_proto.string_val[0].decode()) for event in notes]
-    assert (0, line.removeprefix("valid: ")) in told
+    # Other notes, which are said once, wait until the model has learned something.
+    assert [note for step, note in told if step == 0] == [line.removeprefix("valid: ")]
     assert len(set(told)) == len(told)
 
 
