@@ -128,5 +128,6 @@ class Sizes:
         return self.attention_dropout > 0 and not self.fused_attention_dropout
 
     def _scores(self, rows: int, queries: int, keys: int) -> int:
-        """Attention probabilities, their mask and their product, in float32, where they are kept."""
-        return 3 * FLOAT32 * rows * self.num_heads * queries * keys if self._keeps_scores else 0
+        """Attention probabilities in float32, their mask and their product, where they are kept."""
+        each = FLOAT32 + 2 * self.element
+        return each * rows * self.num_heads * queries * keys if self._keeps_scores else 0

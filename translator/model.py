@@ -21,6 +21,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from translator.attention import attend
 from translator.dropout import Dropout
 from translator.kv_cache import KeysValues, KVCache
 
@@ -119,9 +120,7 @@ class Attention(nn.Module):
             return cached_BTD
         query_BHTK, key_BHSK, value_BHSK = (x.transpose(1, 2) for x in (query_BTHK, key_BSHK, value_BSHK))
         dropout = self.dropout if self.training else 0.0
-        mixed_BHTK = F.scaled_dot_product_attention(
-            query_BHTK, key_BHSK, value_BHSK, scope.mask, dropout, scope.is_causal
-        )
+        mixed_BHTK = attend(query_BHTK, key_BHSK, value_BHSK, scope.mask, dropout, is_causal=scope.is_causal)
         if scope.weights is not None:
             scope.weights.append(_attention_weights(query_BHTK, key_BHSK, scope))
         output_BTD: Tensor = self.output(mixed_BHTK.transpose(1, 2).flatten(2))
