@@ -22,15 +22,30 @@ def attend(
     """
     if dropout == 0.0 or query_BHTK.device.type != "cpu":
         return F.scaled_dot_product_attention(query_BHTK, key_BHSK, value_BHSK, mask, dropout, is_causal)
-    scores_BHTS = (query_BHTK / math.sqrt(query_BHTK.size(-1))) @ key_BHSK.transpose(-2, -1)
+    scores_BHTS, hidden = _scores(query_BHTK, key_BHSK, mask, is_causal)
     factors_BHTS = keep_mask(scores_BHTS, dropout)
-    hidden = None if mask is None else ~mask
-    if is_causal:
-        hidden = torch.ones(scores_BHTS.shape[-2:], dtype=torch.bool).triu(1)
     if hidden is not None:
-        # the lowest number, not -inf: a row without any key stays finite, and its factors make it zero
-        scores_BHTS.masked_fill_(hidden, torch.finfo(scores_BHTS.dtype).min)
         factors_BHTS.masked_fill_(hidden, 0.0)
     at_least_float32 = torch.promote_types(scores_BHTS.dtype, torch.float32)
     weights_BHTS = scores_BHTS.softmax(dim=-1, dtype=at_least_float32).to(scores_BHTS.dtype)
     return (weights_BHTS * factors_BHTS) @ value_BHSK
+
+
+def attention_weights(query_BHTK: Tensor, key_BHSK: Tensor, mask: Tensor | None, *, is_causal: bool) -> Tensor:
+    """The weights (B, H, T, S) by themselves, none dropped. A query that may look at no key gets zeros."""
+    scores_BHTS, hidden = _scores(query_BHTK, key_BHSK, mask, is_causal)
+    weights_BHTS = scores_BHTS.softmax(dim=-1)
+    return weights_BHTS if hidden is None else weights_BHTS.masked_fill(hidden, 0.0)
+
+
+def _scores(query_BHTK: Tensor, key_BHSK: Tensor, mask: Tensor | None, is_causal: bool) -> tuple[Tensor, Tensor | None]:
+    """Scaled products, and where no query may look. The lowest number stands there, not -inf: a row without any key
+    stays finite, and it is for the caller to make its weights zero.
+    """
+    scores_BHTS = (query_BHTK / math.sqrt(query_BHTK.size(-1))) @ key_BHSK.transpose(-2, -1)
+    hidden = None if mask is None else ~mask
+    if is_causal:
+        hidden = torch.ones(scores_BHTS.shape[-2:], dtype=torch.bool, device=scores_BHTS.device).triu(1)
+    if hidden is not None:
+        scores_BHTS.masked_fill_(hidden, torch.finfo(scores_BHTS.dtype).min)
+    return scores_BHTS, hidden

@@ -21,7 +21,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from translator.attention import attend
+from translator.attention import attend, attention_weights
 from translator.dropout import Dropout
 from translator.kv_cache import KeysValues, KVCache
 
@@ -122,25 +122,14 @@ class Attention(nn.Module):
         dropout = self.dropout if self.training else 0.0
         mixed_BHTK = attend(query_BHTK, key_BHSK, value_BHSK, scope.mask, dropout, is_causal=scope.is_causal)
         if scope.weights is not None:
-            scope.weights.append(_attention_weights(query_BHTK, key_BHSK, scope))
+            weights_BHTS = attention_weights(query_BHTK, key_BHSK, scope.mask, is_causal=scope.is_causal)
+            scope.weights.append(weights_BHTS)
         output_BTD: Tensor = self.output(mixed_BHTK.transpose(1, 2).flatten(2))
         return output_BTD
 
     def _heads(self, x_BTD: Tensor, rotation: Rotation | None) -> Tensor:
         x_BTHK = x_BTD.view(*x_BTD.shape[:2], *self.heads)
         return x_BTHK if rotation is None else rotate(x_BTHK, rotation)
-
-
-def _attention_weights(query_BHTK: Tensor, key_BHSK: Tensor, scope: Scope) -> Tensor:
-    scores_BHTS = query_BHTK @ key_BHSK.transpose(-2, -1) / math.sqrt(query_BHTK.size(-1))
-    mask = scope.mask
-    if scope.is_causal:
-        mask = torch.ones(scores_BHTS.shape[-2:], dtype=torch.bool, device=scores_BHTS.device).tril()
-    if mask is None:
-        return scores_BHTS.softmax(dim=-1)
-    # the lowest number, not -inf: a row without any key stays finite, and the second fill makes it zero
-    lowest = torch.finfo(scores_BHTS.dtype).min
-    return scores_BHTS.masked_fill(~mask, lowest).softmax(dim=-1).masked_fill(~mask, 0.0)
 
 
 class FeedForward(nn.Module):
