@@ -67,17 +67,15 @@ def encode_parts(
     """
     settings = config.corpus
     parts: dict[str, Part] = {}
-    dropped: dict[str, tuple[list[int], list[str], list[dict[str, str]]]] = {}
+    dropped: dict[str, tuple[list[int], list[list[int]]]] = {}  # by reason: pairs of each corpus, the first rows
     for number, place, first_row, table in _corpora(config, corpus):
         filters = settings.filters_of(place)
         limits: dict[str, Any] = {"max_tokens": filters.max_tokens, "max_ratio": filters.max_ratio}
         encoded = encode_corpus(table, src_tokenizer, tgt_tokenizer, **limits, **options)
         for reason, count in encoded.skipped.items():
-            by_corpus, examples, shown = dropped.setdefault(reason, ([0] * len(settings.train), [], []))
+            by_corpus, rows = dropped.setdefault(reason, ([0] * len(settings.train), []))
             by_corpus[number - 1] = count
-            for row, src, tgt in encoded.examples[reason]:
-                examples.append(f"{corpus.locate('train', first_row + row)}: {src} source and {tgt} target tokens")
-                shown.append(corpus.sets["train"].shown(first_row + row))
+            rows += [[first_row + row, *lengths] for row, *lengths in encoded.examples[reason]]
         for way in settings.directions(place):
             ids = encoded
             if way != settings.languages(place):
@@ -87,10 +85,12 @@ def encode_parts(
                 )  # fmt: skip
             name = f"corpus {number}, {way}" + ("" if place.tag is None else f", {place.tag}")
             parts[name] = Part(ids, prefix_ids(src_tokenizer, way.target, place.tag), place.weight, first_row)
-    for reason, (by_corpus, examples, shown) in dropped.items():
-        corpus.report.add("train", f"dropped: {reason}", sum(by_corpus), examples[:NUM_EXAMPLES])
+    for reason, (by_corpus, rows) in dropped.items():
+        del rows[NUM_EXAMPLES:]
+        places = (f"{corpus.locate('train', row)}: {src} source and {tgt} target tokens" for row, src, tgt in rows)
+        corpus.report.add("train", f"dropped: {reason}", sum(by_corpus), places)
         key = "max_ratio" if "ratio" in reason else "max_tokens"
-        corpus.report.leave_out(key, reason, by_corpus, shown[:NUM_EXAMPLES])
+        corpus.report.leave_out(key, reason, by_corpus, [corpus.sets["train"].shown(row) for row, _, _ in rows])
     lost = [number for number, size in enumerate(corpus.sizes, start=1) if not size]
     corpus.report.warnings += [f"the filters leave no pair of corpus {number}" for number in lost]
     if settings.mix.temperature != 1:
