@@ -211,6 +211,8 @@ def test_a_wrong_override_is_named(write_config: WriteConfig, override: str, err
         ("[a.tsv, b.tsv]", ["path=c.tsv"], "[{path: c.tsv}]"),
         ("{source: a, target: b}", ["target=c"], "[{source: a, target: c}]"),
         ("{starter: train}", ["path=~/x.tsv"], "[{path: ~/x.tsv}]"),
+        ("{starter: train}", ["path=~/x.tsv", "starter=null"], "[{path: ~/x.tsv}]"),
+        ("{starter: train}", ["starter=null", "path=~/x.tsv"], "[{path: ~/x.tsv}]"),
     ],
 )
 def test_an_override_takes_the_place_of_another_form(

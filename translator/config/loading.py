@@ -74,7 +74,7 @@ def _apply(text: str, tree: Tree) -> list[str]:
     _make_absolute(nested, Path.cwd())
     values = tree.values
     for depth, part in enumerate(way[:-1], start=1):
-        values[part] = _room(values.get(part), way[: depth + 1])
+        values[part] = _room(values.get(part), way[: depth + 1], value)
         values, nested = values[part], nested[part]
     values[way[-1]] = nested[way[-1]]
     tree.places = {known: place for known, place in tree.places.items() if known[: len(way)] != way}
@@ -93,7 +93,7 @@ def _apply_to_corpus(text: str, number: int, keys: tuple[str, ...], value: Any, 
     if problems := take_unknown({"corpus": {"train": [nested]}}):
         return [f"override `{text}`: {sentence}" for _, sentence in problems]
     nested = _absolute(nested, Path.cwd())
-    corpora[number] = _room(corpora[number], ("corpus", "train", keys[0]))
+    corpora[number] = _room(corpora[number], ("corpus", "train", keys[0]), value)
     values = corpora[number]
     for key in keys[:-1]:
         values[key] = dict(values.get(key) or {})
@@ -104,11 +104,12 @@ def _apply_to_corpus(text: str, number: int, keys: tuple[str, ...], value: Any, 
     return []
 
 
-def _room(there: Any, way: tuple[str, ...]) -> dict[str, Any]:
+def _room(there: Any, way: tuple[str, ...], value: Any) -> dict[str, Any]:
     """The mapping at way[:-1], made so that the key way[-1] of an override fits into it.
 
     Where pairs lie can be said in several forms that exclude each other; corpus.train.source=FILE takes the
-    place of a hub data set, and corpus.valid.news.path=FILE stands beside a set that had no name.
+    place of a hub data set (corpus.train.hub=null says nothing, and does not), and corpus.valid.news.path=FILE stands
+    beside a set that had no name.
     """
     key = way[-1]
     if way[0] == "corpus" and len(way) > 2 and way[1] in SETS:
@@ -116,7 +117,9 @@ def _room(there: Any, way: tuple[str, ...]) -> dict[str, Any]:
         one_place = isinstance(there, dict) and is_files(there)
         if key not in TrainingCorpus.model_fields:
             there = {way[1]: there} if one_place else there
-        elif not one_place or (key in FORMS and {FORMS.get(old, FORMS[key]) for old in there} != {FORMS[key]}):
+        elif not one_place or (
+            key in FORMS and value is not None and {FORMS.get(old, FORMS[key]) for old in there} != {FORMS[key]}
+        ):
             there = {old: kept for old, kept in there.items() if old in KINDS} if one_place else {}
     return dict(there) if isinstance(there, dict) else {}
 
