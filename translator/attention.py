@@ -1,4 +1,4 @@
-"""Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1) by the kernel that is fastest where it runs."""
+"""Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1) by what is fastest where it runs."""
 
 import math
 
@@ -8,6 +8,9 @@ from torch import Tensor
 
 from translator.dropout import keep_mask
 
+MOST_KEYS = 64
+"""On a CPU plain products are up to three times as fast as the fused kernel for so many keys (docs/benchmarks.md)."""
+
 
 def attend(
     query_BHTK: Tensor, key_BHSK: Tensor, value_BHSK: Tensor, mask: Tensor | None, dropout: float, *, is_causal: bool
@@ -15,37 +18,44 @@ def attend(
     """The mean of the values (B, H, T, K), weighted by how well each key fits the query.
 
     `mask` (broadcasts to B, H, T, S) is True where a query may look, `is_causal` says that it looks at no later
-    position; at most one of them is given. `dropout` is the rate at which weights are dropped.
+    position; at most one of them is given. A query that may look nowhere gets zeros. `dropout` is the rate at which
+    weights are dropped.
 
-    No fused kernel of a CPU drops weights: torch makes them one by one there, with slow masks (`dropout`). So do we,
-    with fast ones.
+    A CPU has no fused kernel that drops weights: torch makes them one by one there, with slow masks (`dropout`). So do
+    we, with fast ones.
     """
-    if dropout == 0.0 or query_BHTK.device.type != "cpu":
+    if query_BHTK.device.type != "cpu" or (dropout == 0.0 and key_BHSK.size(-2) > MOST_KEYS):
         return F.scaled_dot_product_attention(query_BHTK, key_BHSK, value_BHSK, mask, dropout, is_causal)
-    scores_BHTS, hidden = _scores(query_BHTK, key_BHSK, mask, is_causal)
-    factors_BHTS = keep_mask(scores_BHTS, dropout)
-    if hidden is not None:
-        factors_BHTS.masked_fill_(hidden, 0.0)
-    at_least_float32 = torch.promote_types(scores_BHTS.dtype, torch.float32)
-    weights_BHTS = scores_BHTS.softmax(dim=-1, dtype=at_least_float32).to(scores_BHTS.dtype)
-    return (weights_BHTS * factors_BHTS) @ value_BHSK
+    return attend_by_products(query_BHTK, key_BHSK, value_BHSK, mask, dropout, is_causal=is_causal)
+
+
+def attend_by_products(
+    query_BHTK: Tensor, key_BHSK: Tensor, value_BHSK: Tensor, mask: Tensor | None, dropout: float, *, is_causal: bool
+) -> Tensor:
+    """As `attend`, on a CPU, with a tensor of all weights."""
+    weights_BHTS = _weights(query_BHTK, key_BHSK, mask, is_causal)
+    if dropout > 0.0:
+        weights_BHTS = weights_BHTS * keep_mask(weights_BHTS, dropout)
+    return _with_zeros(weights_BHTS @ value_BHSK, mask)
 
 
 def attention_weights(query_BHTK: Tensor, key_BHSK: Tensor, mask: Tensor | None, *, is_causal: bool) -> Tensor:
-    """The weights (B, H, T, S) by themselves, none dropped. A query that may look at no key gets zeros."""
-    scores_BHTS, hidden = _scores(query_BHTK, key_BHSK, mask, is_causal)
-    weights_BHTS = scores_BHTS.softmax(dim=-1)
-    return weights_BHTS if hidden is None else weights_BHTS.masked_fill(hidden, 0.0)
+    """The weights (B, H, T, S) by themselves, none dropped. A query that may look nowhere gets zeros."""
+    return _with_zeros(_weights(query_BHTK, key_BHSK, mask, is_causal), mask)
 
 
-def _scores(query_BHTK: Tensor, key_BHSK: Tensor, mask: Tensor | None, is_causal: bool) -> tuple[Tensor, Tensor | None]:
-    """Scaled products, and where no query may look. The lowest number stands there, not -inf: a row without any key
-    stays finite, and it is for the caller to make its weights zero.
-    """
+def _weights(query_BHTK: Tensor, key_BHSK: Tensor, mask: Tensor | None, is_causal: bool) -> Tensor:
+    """Softmax, in float32 at least, of the scaled products; the weights of a query that may look nowhere are equal."""
     scores_BHTS = (query_BHTK / math.sqrt(query_BHTK.size(-1))) @ key_BHSK.transpose(-2, -1)
-    hidden = None if mask is None else ~mask
     if is_causal:
-        hidden = torch.ones(scores_BHTS.shape[-2:], dtype=torch.bool, device=scores_BHTS.device).triu(1)
-    if hidden is not None:
-        scores_BHTS.masked_fill_(hidden, torch.finfo(scores_BHTS.dtype).min)
-    return scores_BHTS, hidden
+        mask = torch.ones(scores_BHTS.shape[-2:], dtype=torch.bool, device=scores_BHTS.device).tril()
+    if mask is not None:  # the lowest number, not -inf: a query that may look nowhere stays finite
+        lowest = torch.finfo(scores_BHTS.dtype).min
+        scores_BHTS += torch.zeros(mask.shape, dtype=scores_BHTS.dtype, device=mask.device).masked_fill_(~mask, lowest)
+    at_least_float32 = torch.promote_types(scores_BHTS.dtype, torch.float32)
+    return scores_BHTS.softmax(dim=-1, dtype=at_least_float32).to(scores_BHTS.dtype)
+
+
+def _with_zeros(x_BHTX: Tensor, mask: Tensor | None) -> Tensor:
+    """`x_BHTX` with zeros for queries that may look nowhere."""
+    return x_BHTX if mask is None else x_BHTX.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from translator.attention import MOST_KEYS
 from translator.config import Config
 from translator.device import Device
 from translator.errors import TranslatorError
@@ -37,6 +38,7 @@ def sizes_of(config: Config, device: Device, src_vocab_size: int, tgt_vocab_size
         element=device.dtype.itemsize,
         dropout_mask=1 if on_gpu else None,
         fused_attention_dropout=on_gpu,
+        plain_attention_keys=MOST_KEYS if device.torch_device.type == "cpu" else 0,
         num_averages={"none": 0, "ema": 1, "last": optim.average_last}[optim.average],
         has_validation=validates,
     )
@@ -51,10 +53,11 @@ def suitable_tokens(kind: str, num_target_tokens: int) -> int:
 def worst_bytes(sizes: Sizes, tokens: int, longest: int) -> int:
     """The most that training with batches of `tokens` can need, where no side of a pair is longer than `longest`.
 
-    Attention scores grow with the length of rows, all else with the tokens alone: nothing is worse than a batch whose
-    rows are all of the longest, on both sides.
+    Attention weights grow with the length of rows, all else with the tokens alone: nothing is worse than a batch whose
+    rows are all of the longest, on both sides, or of the longest whose weights are kept.
     """
-    return sizes.peak_bytes(-(-tokens // longest), longest, longest)
+    lengths = {longest, max(1, min(longest, sizes.plain_attention_keys))}
+    return max(sizes.peak_bytes(-(-tokens // length), length, length) for length in lengths)
 
 
 def largest_that_fits(sizes: Sizes, free: float, longest: int) -> int | None:

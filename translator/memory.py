@@ -37,7 +37,8 @@ class Sizes:
     share_embeddings: str
     element: int = FLOAT32  # bytes of a number in the layers: 4, or 2 in bfloat16 and float16
     dropout_mask: int | None = None  # bytes of an element of a dropout mask; None: as large as a number (CPU)
-    fused_attention_dropout: bool = False  # whether the kernel of the attention can drop probabilities (CUDA's can)
+    fused_attention_dropout: bool = False  # whether the kernel of the attention can drop weights (CUDA's can)
+    plain_attention_keys: int = 0  # keys up to which attention is not fused though no weights are dropped
     num_averages: int = 1  # buffers of averaged weights
     has_validation: bool = True  # a second model, in float32, holds the weights that are validated
 
@@ -81,7 +82,11 @@ class Sizes:
         at_projection = kept + 2 * logits + table + e * tgt * d
         # gradients behind and before the activation, or of the matrix
         at_feed_forward = kept + logits + table + e * (tgt * f + max(tgt * f, d * f))
-        at_attention = kept + logits + table + self._scores(rows, tgt_length, src_length) * 2 // 3
+        # gradients of the weights and of the scores; with dropout the product with its mask is free by then
+        at_attention = kept + logits + table
+        if self._keeps_weights(src_length):
+            gradients = 1 if self.attention_dropout > 0 else 2
+            at_attention += gradients * FLOAT32 * rows * self.num_heads * tgt_length * src_length
         # the gradients of the shared table from the projection and from the embedding, and their sum
         at_embedding = kept - decoder + logits + e * (tgt + src) * d
         at_embedding += (1 if self.share_embeddings == "none" else 3) * table
@@ -110,24 +115,24 @@ class Sizes:
         attended = 2 * e * d + FLOAT32 * self.num_heads  # queries and the mixed values; a log-sum for each head
         embedded = (e + mask) * d
         keys_values = 2 * e * d
-        if self._keeps_scores and e < FLOAT32:  # that path works on float32 copies
-            attended, keys_values = attended + FLOAT32 * d, keys_values + 2 * FLOAT32 * d
         encoder_layer = 2 * (norm + added) + attended + keys_values + hidden
         encoder = src * (embedded + norm + self.num_encoder_layers * encoder_layer)
         layer = tgt * (3 * (norm + added) + 2 * attended + keys_values + hidden) + src * keys_values
         decoder = tgt * (embedded + norm) + self.num_decoder_layers * layer
-        encoder += self.num_encoder_layers * self._scores(rows, src_length, src_length)
+        encoder += self.num_encoder_layers * self._weights(rows, src_length, src_length)
         decoder += self.num_decoder_layers * (
-            self._scores(rows, tgt_length, tgt_length) + self._scores(rows, tgt_length, src_length)
+            self._weights(rows, tgt_length, tgt_length) + self._weights(rows, tgt_length, src_length)
         )
         return encoder, decoder
 
-    @property
-    def _keeps_scores(self) -> bool:
-        """Whether attention probabilities are kept for the backward: no fused kernel of a CPU drops some of them."""
-        return self.attention_dropout > 0 and not self.fused_attention_dropout
+    def _keeps_weights(self, keys: int) -> bool:
+        """Whether attention weights are kept for the backward: no fused kernel of a CPU drops some of them."""
+        return keys <= self.plain_attention_keys or (self.attention_dropout > 0 and not self.fused_attention_dropout)
 
-    def _scores(self, rows: int, queries: int, keys: int) -> int:
-        """Attention probabilities in float32, their mask and their product, where they are kept."""
-        each = FLOAT32 + 2 * self.element
-        return each * rows * self.num_heads * queries * keys if self._keeps_scores else 0
+    def _weights(self, rows: int, queries: int, keys: int) -> int:
+        """Attention weights in float32; with dropout their mask and product, else also rounded to less precise layers."""
+        if not self._keeps_weights(keys):
+            return 0
+        rounded = self.element if self.element < FLOAT32 else 0
+        each = FLOAT32 + (2 * self.element if self.attention_dropout > 0 else rounded)
+        return each * rows * self.num_heads * queries * keys

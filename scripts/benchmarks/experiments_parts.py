@@ -5,6 +5,7 @@ Shape letters as in `translator.model`; N cells of a batch.
 
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from scripts.benchmarks.experiments_common import PAD_ID, SMOOTHING, Setup, Sides, Work, make_model
+from translator.attention import attend_by_products
 from translator.dropout import LEVELS, Dropout, keep_mask
 from translator.loss import token_loss
 from translator.optim import FlatParameters, Optimizer
@@ -22,13 +24,20 @@ RATE = 0.1
 PIECE = 512  # rows of logits at a time
 
 
-def forward_backward(function: Callable[..., Tensor], *inputs: Tensor) -> Work:
-    """Call with gradients, then differentiate the sum."""
+def forward_backward(function: Callable[..., Tensor | Sequence[Tensor]], *inputs: Tensor) -> Work:
+    """Call, then give each output a gradient as the rest of a model would: a whole tensor.
+
+    The gradient of a sum is one number that is repeated; products of matrices are several times as slow with it.
+    """
+    gradients: list[Tensor] = []
 
     def work() -> None:
         for tensor in inputs:
             tensor.grad = None
-        function(*inputs).sum().backward()  # type: ignore[no-untyped-call]
+        outputs = tree_leaves(function(*inputs))
+        if not gradients:
+            gradients.extend(torch.randn_like(output) for output in outputs)
+        torch.autograd.backward(outputs, gradients)
 
     return work
 
@@ -39,34 +48,40 @@ def random(setup: Setup, *shape: int) -> Tensor:
 
 
 def attention(setup: Setup, length: int) -> Sides:
-    """scaled_dot_product_attention against products and a softmax of our own."""
-    heads = setup.setting.num_heads
-    shape = (max(1, setup.tokens // length), heads, length, setup.setting.d_model // heads)
-    query, key, value = (random(setup, *shape) for _ in range(3))
-    mask = torch.ones(shape[0], 1, 1, length, dtype=torch.bool)
+    """The fused kernel against `translator.attention`'s products, with heads and positions as the model has them."""
+    heads, rows = setup.setting.num_heads, max(1, setup.tokens // length)
+    inputs = [random(setup, rows, length, heads, setup.setting.d_model // heads) for _ in range(3)]
+    mask = torch.ones(rows, 1, 1, length, dtype=torch.bool)
     mask[..., -1] = False
 
-    def eager(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        scores = (query @ key.transpose(-2, -1) * shape[-1] ** -0.5).masked_fill(~mask, float("-inf"))
-        mixed: Tensor = scores.softmax(-1) @ value
-        return mixed
+    def mixed(function: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
+        return function(*(x.transpose(1, 2) for x in inputs)).transpose(1, 2).flatten(2)
 
     def fused(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         return F.scaled_dot_product_attention(query, key, value, mask)
 
-    return Sides(forward_backward(fused, query, key, value), forward_backward(eager, query, key, value))
+    def products(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        return attend_by_products(query, key, value, mask, dropout=0.0, is_causal=False)
+
+    return Sides(forward_backward(partial(mixed, fused), *inputs), forward_backward(partial(mixed, products), *inputs))
 
 
 def joined_projections(setup: Setup) -> Sides:
-    """Query, key and value by one product of three times the width, against three products."""
+    """Query, key and value by one product of three times the width, against three products.
+
+    They go their own ways afterwards, so each gets a gradient of its own, which one product has to put together.
+    """
     width = setup.setting.d_model
     x, whole = random(setup, setup.tokens, width), random(setup, 3 * width, width)
     parts = [random(setup, width, width) for _ in range(3)]
 
-    def three(x: Tensor, *weights: Tensor) -> Tensor:
-        return torch.stack([F.linear(x, weight) for weight in weights])
+    def one(x: Tensor, weight: Tensor) -> Sequence[Tensor]:
+        return F.linear(x, weight).chunk(3, dim=-1)
 
-    return Sides(forward_backward(F.linear, x, whole), forward_backward(three, x, *parts))
+    def three(x: Tensor, *weights: Tensor) -> Sequence[Tensor]:
+        return [F.linear(x, weight) for weight in weights]
+
+    return Sides(forward_backward(one, x, whole), forward_backward(three, x, *parts))
 
 
 class MaskPool:

@@ -1,6 +1,7 @@
 """`batch.tokens: auto`, and the refusal of runs that cannot fit."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -56,6 +57,12 @@ def test_the_largest_budget_that_fits() -> None:
     assert 4900 <= tokens <= 5000
     assert worst_bytes(SIZES, tokens, 40) <= limit
     assert largest_that_fits(SIZES, SIZES.lasting_bytes() + SIZES.saving_bytes() - 1, 40) is None
+
+
+def test_rows_whose_attention_weights_are_kept_may_need_more_than_longer_ones() -> None:
+    sizes = replace(SIZES, plain_attention_keys=64)
+    assert worst_bytes(sizes, 6400, 100) == sizes.peak_bytes(100, 64, 64) > sizes.peak_bytes(64, 100, 100)
+    assert worst_bytes(sizes, 6400, 40) == sizes.peak_bytes(160, 40, 40)
 
 
 def test_a_run_that_fits_says_what_it_takes() -> None:

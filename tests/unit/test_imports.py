@@ -61,7 +61,7 @@ TABLE: dict[str, set[str]] = {
     "validation": BASE | {"batches", "evaluate", "log", "pictures", "translate"},
     "training_state": ALONE,
     "memory": ALONE,
-    "budget": BASE | {"config", "device", "memory"},
+    "budget": BASE | {"attention", "config", "device", "memory"},
     "step": {"batches", "loss", "optim", "training_state"},
     "bad_steps": BASE | {"batches", "step"},
     "health": BASE | {"bad_steps", "batches", "checkpoint", "log", "step", "training_state"},

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile
 
+from translator.attention import MOST_KEYS
 from translator.batches import collate
 from translator.config import ModelConfig
 from translator.memory import Sizes
@@ -21,7 +22,7 @@ def sizes(vocab_size: int, dtype: torch.dtype = torch.float32, **model: Any) -> 
     settings = ModelConfig(**{**SMALL, **model}).model_dump()
     expected = Sizes.of(
         settings, src_vocab_size=vocab_size, tgt_vocab_size=vocab_size, element=dtype.itemsize, num_averages=0,
-        has_validation=False,
+        has_validation=False, plain_attention_keys=MOST_KEYS,
     )  # fmt: skip
     return expected, Transformer(vocab_size, vocab_size, **settings).to(dtype)
 
@@ -54,8 +55,11 @@ def peak(model: Transformer, vocab_size: int, rows: int, src_length: int, tgt_le
         (2000, (1, 5, 5), torch.float32, {"share_embeddings": "target"}),  # tables do
         (100, (4, 60, 20), torch.float32, {"num_encoder_layers": 2}),  # activations do
         (50, (4, 40, 40), torch.float32, {"d_ff": 512, "activation": "swiglu"}),  # the feed-forward does
-        (50, (2, 100, 100), torch.float32, {"attention_dropout": 0.1}),  # attention scores do
+        (50, (2, 100, 100), torch.float32, {"attention_dropout": 0.1}),  # attention weights do
         (50, (2, 100, 100), torch.bfloat16, {"attention_dropout": 0.1, "norm_kind": "rms"}),
+        (50, (4, MOST_KEYS, MOST_KEYS), torch.float32, {"num_heads": 16}),
+        (50, (4, MOST_KEYS, MOST_KEYS), torch.bfloat16, {"num_heads": 16}),
+        (50, (2, 2 * MOST_KEYS, 2 * MOST_KEYS), torch.float32, {"num_heads": 16}),
         (50, (4, 40, 40), torch.float32, {"dropout": 0.0, "norm": "post", "feedforward_dropout": 0.1}),
     ],
 )
