@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 
 from translator import __version__, streams
 from translator.errors import TranslatorError
-from translator.threads import sleep_while_waiting
+from translator.threads import spin_briefly
 
 # the module under translator.commands that holds the function of each command
 COMMANDS = {
@@ -378,7 +378,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str]) -> int:
-    sleep_while_waiting()
+    spin_briefly()
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)
     try:

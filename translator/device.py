@@ -13,6 +13,7 @@ import torch
 
 from translator.errors import ConfigError
 from translator.processes import usable_cores
+from translator.threads import make_way_for_others
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -96,7 +97,13 @@ def apply(device: Device, *, deterministic: bool = False) -> None:
         torch.use_deterministic_algorithms(deterministic)
     if deterministic and device.torch_device.type == "cuda":
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS asks for it, before its first use
+    settle()
+
+
+def settle() -> None:
+    """Have this process keep its memory, and its threads on a CPU wait so that neither it nor others are slowed."""
     keep_freed_memory()
+    make_way_for_others(torch.get_num_threads())
 
 
 def wait_for(device: torch.device) -> None:

@@ -130,7 +130,7 @@ class Sizes:
         return keys <= self.plain_attention_keys or (self.attention_dropout > 0 and not self.fused_attention_dropout)
 
     def _weights(self, rows: int, queries: int, keys: int) -> int:
-        """Attention weights in float32; with dropout mask and product too, else also rounded for less precise layers."""
+        """Attention weights in float32; with dropout mask and product too, else rounded for less precise layers."""
         if not self._keeps_weights(keys):
             return 0
         rounded = self.element if self.element < FLOAT32 else 0

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from translator.errors import TranslatorError
 from translator.files import write_atomic
-from translator.threads import sleep_while_waiting
+from translator.threads import spin_briefly
 
 MEASUREMENTS = {
     "train": "the training step beside the machine's peak, its own matrix products and other libraries",
@@ -44,7 +44,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def main(words: list[str] | None = None) -> int:
-    sleep_while_waiting()
+    spin_briefly()
     from scripts.benchmarks.machine import describe_machine, peak_rates
     from translator.device import apply, choose_device
 

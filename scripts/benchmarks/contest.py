@@ -10,6 +10,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,8 +18,10 @@ from typing import Any
 
 from scripts.benchmarks import ENVIRONMENT
 from translator.errors import TranslatorError
+from translator.threads import LATER
 
 Block = Mapping[str, float]  # seconds, tokens and more, as the contestant counts them
+PAUSE = 2 * LATER  # threads of ours wait in another way while others are busy
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -39,7 +42,8 @@ class Worker:
         self._answer()
 
     def block(self, **work: float) -> Block:
-        """Have it do this much work, and measure it."""
+        """Have it do this much work, and measure it, when all others have been quiet for a moment."""
+        time.sleep(PAUSE)
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(work) + "\n")
         self._process.stdin.flush()

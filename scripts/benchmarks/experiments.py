@@ -68,17 +68,17 @@ EXPERIMENTS: dict[str, tuple[str, Make]] = {
         "the same without one interpreter in common: 1.2",
         processes.two_processes,
     ),
-    "waiting: threads sleep, or the default": (
-        "a quiet machine loses a little by sleeping: 0.95",
+    "waiting: threads spin 10,000 turns, or as long as by default": (
+        "even on a quiet machine: 1.0",
         partial(processes.waiting_threads, other={}),
     ),
-    "waiting: threads sleep, or spin (active)": (
-        "as the default, which spins for long: 0.95",
+    "waiting: threads spin 10,000 turns, or for ever (active)": (
+        "even on a quiet machine: 1.0",
         partial(processes.waiting_threads, other={"OMP_WAIT_POLICY": "active"}),
     ),
-    "waiting: threads sleep, or spin 10,000 turns": (
-        "short waits need no waking: 0.85",
-        partial(processes.waiting_threads, other={"GOMP_SPINCOUNT": "10000"}),
+    "waiting: threads spin 10,000 turns, or sleep": (
+        "short waits need no waking: 1.15",
+        partial(processes.waiting_threads, other={"OMP_WAIT_POLICY": "passive"}),
     ),
     "buckets: lengths in multiples of 4, or as they are": (
         "without a compiler shapes cost nothing, padding does: 0.95",

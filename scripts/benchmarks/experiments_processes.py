@@ -17,9 +17,10 @@ from types import TracebackType
 from scripts.benchmarks.experiments_common import LeftOutError, Setup, Sides, Training, random_batch
 from scripts.benchmarks.experiments_step import square_batch
 from translator.device import apply
+from translator.threads import SPINS
 
 COMPILED_LENGTHS = (16, 24)
-PASSIVE = {"OMP_WAIT_POLICY": "passive"}  # as `translator` sets it
+SPINNING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": str(SPINS)}  # as `translator` sets it
 WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
 
 
@@ -47,7 +48,7 @@ class Process:
         self,
         make: Callable[[Setup], Callable[[], None]],
         setup: Setup,
-        environment: Mapping[str, str] = PASSIVE,
+        environment: Mapping[str, str] = SPINNING,
     ) -> None:
         self.first_seconds = 0.0  # of the first turn
         self._environment, self._limit = environment, setup.limit
@@ -161,7 +162,7 @@ def compiled(setup: Setup, what: str, lengths: tuple[int, ...]) -> Sides:
     """torch.compile at fixed shapes, against none; and after how many steps its time is paid back."""
     # an empty cache: what an earlier run has compiled would hide the time
     cache = tempfile.mkdtemp(prefix="compiled-", dir=setup.folder)
-    fast = Process(CompiledSteps(what, lengths), setup, {**PASSIVE, "TORCHINDUCTOR_CACHE_DIR": cache})
+    fast = Process(CompiledSteps(what, lengths), setup, {**SPINNING, "TORCHINDUCTOR_CACHE_DIR": cache})
     plain = Process(CompiledSteps("nothing", lengths), setup)
 
     def conclude(one: float, other: float) -> list[str]:
@@ -202,6 +203,6 @@ def two_processes(setup: Setup) -> Sides:
 
 
 def waiting_threads(setup: Setup, other: Mapping[str, str]) -> Sides:
-    """Threads that sleep while they wait, as `translator` has them, against others."""
+    """Threads that spin for a moment and then sleep, as `translator` has them on a quiet machine, against others."""
     ours, theirs = Process(Steps(), setup), Process(Steps(), setup, other)
     return Sides(ours.turn, theirs.turn, needs=[ours, theirs])

@@ -10,7 +10,7 @@ import json
 import sys
 from typing import Any, Protocol
 
-from translator.threads import sleep_while_waiting
+from translator.threads import spin_briefly
 
 
 class Contestant(Protocol):
@@ -31,7 +31,7 @@ def main() -> None:
     answers, sys.stdout = sys.stdout, sys.stderr  # what libraries print must not come between
     spec = json.loads(sys.argv[1])
     if spec["name"] == "ours":
-        sleep_while_waiting()
+        spin_briefly()
     contestant = make(spec)
     from scripts.benchmarks.machine import most_memory
 

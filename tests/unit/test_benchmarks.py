@@ -28,6 +28,7 @@ from translator.batches import Batch, collate
 from translator.device import choose_device
 from translator.loss import token_loss
 from translator.model import Transformer
+from translator.threads import SPINS
 
 SIZES = Setting(d_model=16, d_ff=40, num_heads=2, num_layers=2, vocab_size=50, batch_tokens=100)
 LENGTHS = ((3, 5), (6, 2), (1, 4))  # source and target, end marks not counted
@@ -187,6 +188,7 @@ def said_by(code: str, *words: str) -> str:
 def test_threads_of_the_main_process_wait_as_those_of_users(monkeypatch: pytest.MonkeyPatch) -> None:
     """Set before torch is loaded; the processes of contestants begin with the environment of the user."""
     monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
     code = """
 import os, sys
 from scripts.benchmarks import __main__ as bench, contest
@@ -195,22 +197,23 @@ bench.make_parser = lambda: sys.exit(0)
 try:
     bench.main([])
 except SystemExit:
-    ours = os.environ['OMP_WAIT_POLICY']
-contest.subprocess.Popen = lambda *_, env, **__: sys.exit(f"{before} {ours} {env.get('OMP_WAIT_POLICY')}")
+    ours = os.environ['GOMP_SPINCOUNT']
+contest.subprocess.Popen = lambda *_, env, **__: sys.exit(f"{before} {ours} {env.get('GOMP_SPINCOUNT')}")
 contest.Worker('peer', {})
 """
-    assert said_by(code) == "False passive None"
+    assert said_by(code) == f"False {SPINS} None"
 
 
-@pytest.mark.parametrize(("name", "policy"), [("ours", "passive"), ("transformers", None)])
+@pytest.mark.parametrize(("name", "policy"), [("ours", str(SPINS)), ("transformers", None)])
 def test_threads_of_contestants_wait_as_those_of_their_users(
     name: str, policy: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
     code = """
 import os, sys
 from scripts.benchmarks import worker
-worker.make = lambda spec: sys.exit(f"{os.environ.get('OMP_WAIT_POLICY')} {'torch' in sys.modules}")
+worker.make = lambda spec: sys.exit(f"{os.environ.get('GOMP_SPINCOUNT')} {'torch' in sys.modules}")
 worker.main()
 """
     assert said_by(code, json.dumps({"name": name})) == f"{policy} False"

@@ -28,7 +28,7 @@ TABLE: dict[str, set[str]] = {
     "search": ALONE,
     "metrics": ALONE,
     "config": BASE,
-    "device": BASE,
+    "device": BASE | {"threads"},
     "markup": ALONE,
     "corpus": BASE | {"markup", "starter"},
     "tokenizer_form": ALONE,

@@ -51,10 +51,10 @@ def find_model(name: str | None, home: Path) -> Path:
 def load_model(args: argparse.Namespace, folder: Path | None = None) -> "Translator":
     """The model in a folder, by default that of the options."""
     folder = find_model(args.model, args.home) if folder is None else folder
-    from translator.device import keep_freed_memory
+    from translator.device import settle
     from translator.translate import Translator
 
-    keep_freed_memory()  # each step asks for a new table of logits
+    settle()  # each step asks for a new table of logits
     return Translator.load(folder, device=args.device)
 
 
