@@ -14,10 +14,11 @@ import torch
 from torch import Tensor
 
 from translator.batches import collate
+from translator.beam import beam_search
 from translator.config import DecodeConfig
 from translator.kv_cache import KVCache
 from translator.model import Transformer
-from translator.search import Hypothesis, Step, beam_search, greedy
+from translator.search import Hypothesis, Step, greedy
 from translator.tokenizer import Tokenizer
 
 Ids = Sequence[int]

@@ -65,10 +65,22 @@ class KVCache:
         self.mask_of_self = way_GWTN.flatten(1, 2)[:, None]
 
     def select(self, index_R: Tensor) -> None:
-        """Keep the rows `index_R`, in that order, repeats allowed: new beams, or rows not yet finished."""
+        """Keep the rows `index_R`, in that order, repeats allowed: new beams, or rows not yet finished.
+
+        An index on a GPU must name a row of the same group for each row there is: then the GPU is not waited for.
+        """
         device = self._device or index_R.device
-        on_cpu_R = index_R.cpu()
-        self._group_R = self._group_R[on_cpu_R]
+        if index_R.device.type == "cpu":
+            self._regroup(index_R, device)
+        if self._on_way_RN is not None:
+            self._on_way_RN = self._on_way_RN[index_R.to(device)]
+            self._drop_nodes()
+        elif self._width > 1:
+            self._on_way_RN = torch.ones(len(index_R), self._num_nodes, dtype=torch.bool, device=device)
+
+    def _regroup(self, index_R: Tensor, device: torch.device) -> None:
+        """Find the groups of the rows `index_R`, and the place of each in its group."""
+        self._group_R = self._group_R[index_R]
         self._drop_groups(device)
         # The slot of a row is its rank among those of its group.
         order_R = self._group_R.argsort(stable=True)
@@ -81,11 +93,6 @@ class KVCache:
         in_place = torch.equal(cell_R, torch.arange(self._num_groups * self._width))
         self._cell_R = None if in_place else cell_R.to(device)
         self._slot_R = slot_R.to(device)
-        if self._on_way_RN is not None:
-            self._on_way_RN = self._on_way_RN[index_R.to(device)]
-            self._drop_nodes()
-        elif self._width > 1:
-            self._on_way_RN = torch.ones(len(order_R), self._num_nodes, dtype=torch.bool, device=device)
 
     def _drop_groups(self, device: torch.device) -> None:
         kept, self._group_R = torch.unique(self._group_R, return_inverse=True)

@@ -26,6 +26,7 @@ TABLE: dict[str, set[str]] = {
     "loss": ALONE,
     "optim": ALONE,
     "search": ALONE,
+    "beam": {"search"},
     "metrics": ALONE,
     "config": BASE,
     "device": BASE | {"threads"},
@@ -45,7 +46,7 @@ TABLE: dict[str, set[str]] = {
     "prefix": BASE | {"tokenizer"},
     "mixing": BASE | {"encode"},
     "training_set": BASE | {"config", "corpus", "encode", "mixing", "prefix", "tokenizer", "validation", "weights"},
-    "decode": BASE | {"batches", "config", "kv_cache", "model", "search", "tokenizer"},
+    "decode": BASE | {"batches", "beam", "config", "kv_cache", "model", "search", "tokenizer"},
     "translate": BASE
     | {"config", "decode", "device", "lines", "markup", "model", "prefix", "search", "tokenizer", "weights"},
     "initial": BASE | {"config", "tokenizer", "weights"},

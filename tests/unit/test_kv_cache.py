@@ -88,3 +88,24 @@ def test_groups_without_rows_leave() -> None:
             model.decode(torch.full((kept, 1), 7), memory, mask, cache)
             held.append(cache.layers[1][1].num_groups)
     assert held == [16, 16, 14, 3, 3, 1]  # one of sixteen is not worth a copy of the others
+
+
+def test_rows_that_only_change_places_need_no_look_at_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a GPU their groups stay what they were; here both ways are gone on a CPU."""
+    model = make_model(BASE)
+    mask = torch.ones(3, 6, dtype=torch.bool)
+    choose, results = random.Random(2), []
+    orders = [[4 * sentence + choose.randrange(4) for sentence in range(3) for _ in range(4)] for _ in range(STEPS)]
+    for knows_groups in (True, False):
+        with torch.no_grad(), monkeypatch.context() as patched:
+            memory, cache = model.encode(torch.full((3, 6), 5), mask), KVCache(2)
+            model.decode(torch.full((3, 1), 7), memory, mask, cache)
+            cache.select(torch.arange(3).repeat_interleave(4))
+            if not knows_groups:
+                patched.setattr(cache, "_regroup", lambda *_: None)
+            for number, order in enumerate(orders):
+                hidden = model.decode(torch.arange(12)[:, None] + 3 + number % 5, memory, mask, cache)
+                cache.select(torch.tensor(order))
+            results.append((hidden, num_nodes(cache)))
+    torch.testing.assert_close(results[1][0], results[0][0], rtol=0, atol=1e-12)
+    assert results[0][1] == results[1][1] < 4 * STEPS

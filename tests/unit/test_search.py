@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from translator.search import Hypothesis, Step, beam_search, greedy, length_factor, sample
+from translator.beam import beam_search, top
+from translator.search import Hypothesis, Step, greedy, length_factor, sample
 
 PAD, BOS, EOS, UNK = range(4)
 BLOCKED = (PAD, BOS, UNK)
@@ -224,20 +225,48 @@ def test_ended_rows_leave_the_batch() -> None:
     def logits(sentence: int, seen: tuple[int, ...]) -> list[float]:
         return probabilities(end=1.0) if len(seen) == ends_at[sentence] else probabilities(a=1.0)
 
-    for search in (run_greedy, lambda step, limits: run_beam(step, limits, 2)):
-        table = Table(logits)
-        search(table, [20] * 8)
-        assert table.rows_per_call[2:] == [1] * 11
+    table = Table(logits)
+    run_greedy(table, [20] * 8)
+    assert table.rows_per_call[2:] == [1] * 11
+    table = Table(logits)
+    run_beam(table, [20] * 8, 2)
+    assert table.rows_per_call[2:] == [2] * 11  # the free places of one sentence
 
 
-def test_rows_carried_along_on_a_gpu_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("size", [None, 1, 2, 5])
+def test_rows_carried_along_on_a_gpu_change_nothing(size: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     limits = [0, 1, 3, 7, 12, 12, 5, 2]
-    each, rarely = random_table(bias_to_end=0.5), random_table(bias_to_end=0.5)
-    expected = run_greedy(each, limits)
-    monkeypatch.setattr("translator.search._steps_between_looks", lambda device: 4)
-    assert run_greedy(rarely, limits) == expected
-    assert len(rarely.rows_per_call) > len(each.rows_per_call)
-    assert rarely.rows_per_call[:4] == [8] * 4
+
+    def found() -> tuple[list[list[Hypothesis]], list[int]]:
+        table = random_table(bias_to_end=0.5)
+        hypotheses = [run_greedy(table, limits)] if size is None else run_beam(table, limits, size, 0.6, num_best=size)
+        return hypotheses, table.rows_per_call
+
+    expected, each = found()
+    for module in ("search", "beam"):
+        monkeypatch.setattr(f"translator.{module}.steps_between_looks", lambda device: 4)
+    carried, rarely = found()
+    assert carried == expected
+    assert sum(rarely) > sum(each)
+    assert len(set(rarely[:4] if size is None else rarely[1:5])) == 1
+
+
+def test_the_best_tokens_are_found_the_same_way_on_a_gpu() -> None:
+    """There values and ids are put together into whole numbers; here only ties across the border take that way."""
+    torch.manual_seed(5)
+    values = torch.randn(6, 50).round(decimals=1)  # many ties
+    values[0, 7:] = -math.inf
+    values[1] = 0.25
+    values[2] = -values[2].abs()
+    values[3, ::2] = torch.finfo(torch.float32).min
+    for k in (1, 3, 10, 50):
+        best, ids = top(values, k)
+        expected, order = values.sort(dim=1, descending=True, stable=True)
+        assert torch.equal(best, expected[:, :k])
+        assert torch.equal(ids, order[:, :k])
+        by_numbers, same = top(values[:, :k], k)  # as many as there are: no border
+        assert torch.equal(by_numbers, values[:, :k].sort(dim=1, descending=True, stable=True).values)
+        assert torch.equal(values[:, :k].gather(1, same), by_numbers)
 
 
 def test_neighbours_change_nothing() -> None:
