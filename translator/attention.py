@@ -9,7 +9,7 @@ from torch import Tensor
 from translator.dropout import keep_mask
 
 MOST_KEYS = 64
-"""On a CPU plain products are up to three times as fast as the fused kernel for so many keys (docs/benchmarks.md)."""
+"""On a CPU plain products are faster than the fused kernel up to so many keys (docs/benchmarks.md)."""
 
 
 def attend(

@@ -320,13 +320,9 @@ class BatchStream:
         shapes = self._shapes()
         return self._collate(self._plan[int(np.argmax(shapes[0] * (shapes[1] + shapes[2])))])
 
-    def largest_shapes(self) -> set[tuple[int, int, int]]:
-        """Rows, source length and target length of the batches of the current epoch that may need the most memory:
-        those with the most cells, on either side and together, the most pairs of positions, and the longest pair."""
-        rows, src, tgt = self._shapes()
-        costs = rows * (src + tgt), rows * src, rows * tgt, rows * src * src, rows * tgt * tgt, np.maximum(src, tgt)
-        worst = [int(cost.argmax()) for cost in costs]
-        return {(int(rows[i]), int(src[i]), int(tgt[i])) for i in worst}
+    def shapes(self) -> set[tuple[int, int, int]]:
+        """Rows, source length and target length of the batches of the current epoch, each shape once."""
+        return set(zip(*(side.tolist() for side in self._shapes()), strict=True))
 
     def _shapes(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         return self._plan.shapes(*self._encoded.lengths(self._epoch))

@@ -1,7 +1,8 @@
 """Beam search over a step callback (see `translator.search`); nothing here knows a model.
 
-A sentence has as many places as the beam is wide, each for an open row or for a hypothesis that has ended. All of it
-is kept on a GPU, which goes ahead: only now and then is it waited for, to see which sentences are done.
+A sentence has as many places as the beam is wide, each for an open row or for a hypothesis that has ended. The books
+are kept on a CUDA device, which goes ahead: only now and then is it waited for, to see which sentences are done. For
+other devices they are kept on the CPU (MPS has no float64).
 
 Shape letters: B sentences, W places of a sentence, C = B x W places of all, R rows of one step (the places that may
 still be open), K candidates of a row, X = W x K candidates of a sentence, V vocabulary.
@@ -48,8 +49,8 @@ def beam_search(
     if num_rows == 0:
         return []
     device = torch.device(device)
-    look_every = steps_between_looks(device)
     beam = _Beam(max_lengths, eos_id, beam_size, length_penalty, num_best, device)
+    look_every = steps_between_looks(beam.device)
     blocked = torch.tensor(list(blocked_ids), dtype=torch.long, device=device)
     tokens_R = torch.full((num_rows,), bos_id, device=device)
     parents_R: Tensor | None = None
@@ -58,17 +59,20 @@ def beam_search(
         if beam_size > values_RV.shape[1]:
             raise ValueError(f"beam size {beam_size} is above the vocabulary of {values_RV.shape[1]} tokens")
         beam.advance(position, *top(values_RV, beam_size), values_RV[:, eos_id])
-        tokens_R, parents_R = beam.next_rows(look=position % look_every == 0)
+        tokens_R, parents_R = beam.next_rows(look=position % look_every == 0)  # the first look makes rows of all places
         if len(tokens_R) == 0:
             break
+        tokens_R = tokens_R.to(device)
     return beam.hypotheses()
 
 
 def top(values_RV: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """Like `topk`, but equal values come in the order of their ids, and the lowest ids are kept."""
-    if values_RV.device.type != "cuda" and k < values_RV.shape[1]:
-        values_RK, ids_RK = (found.cpu() for found in values_RV.topk(k + 1, dim=1))
-        if not (values_RK[:, k - 1] == values_RK[:, k]).any():  # else a tie across the border: topk may keep either
+    if values_RV.device.type != "cuda":
+        values_RK, ids_RK = (found.cpu() for found in values_RV.topk(min(k + 1, values_RV.shape[1]), dim=1))
+        if (
+            k < values_RV.shape[1] and not (values_RK[:, k - 1] == values_RK[:, k]).any()
+        ):  # else a tie across the border: topk may keep either
             ids_RK, order_RK = ids_RK[:, :k].sort(dim=1)
             values_RK, again_RK = values_RK[:, :k].gather(1, order_RK).sort(dim=1, descending=True, stable=True)
             return values_RK, ids_RK.gather(1, again_RK)
@@ -76,9 +80,11 @@ def top(values_RV: Tensor, k: int) -> tuple[Tensor, Tensor]:
     # Whole numbers that are ordered as pairs of a value and an id: the bits of a float are, but for negative ones
     # the other way round.
     bits_RV = values_RV.view(torch.int32)
-    bits_RV = bits_RV ^ ((bits_RV >> 31) & (2**31 - 1))
-    from_last_V = torch.arange(values_RV.shape[1] - 1, -1, -1, device=values_RV.device)
-    ids_RK = values_RV.shape[1] - 1 - (((bits_RV.long() << 32) | from_last_V).topk(k, dim=1).values & (2**32 - 1))
+    pairs_RV = (bits_RV >> 31).bitwise_and_(2**31 - 1).bitwise_xor_(bits_RV).long()
+    last_id = values_RV.shape[1] - 1
+    from_last_V = torch.arange(last_id, -1, -1, device=values_RV.device)
+    pairs_RV.bitwise_left_shift_(32).bitwise_or_(from_last_V)
+    ids_RK = last_id - (pairs_RV.topk(k, dim=1).values & (2**32 - 1))
     return values_RV.gather(1, ids_RK), ids_RK
 
 
@@ -100,46 +106,49 @@ class _Beam:
     ) -> None:
         self._eos_id, self._size = eos_id, size
         self._length_penalty, self._num_best = length_penalty, num_best
-        self._device = device
-        self._place = device if device.type == "cuda" else torch.device("cpu")  # MPS has no float64
+        self.device = device if device.type == "cuda" else torch.device("cpu")  # of the books
         grid = (len(limits), size)
-        self._limits_B1 = torch.tensor(list(limits), device=self._place)[:, None]
+        self._limits_B1 = torch.tensor(list(limits), device=self.device)[:, None]
         self._farthest_B1 = ((6.0 + self._limits_B1.double()) / 6.0).pow(length_penalty)
-        self._slots_W = torch.arange(size, device=self._place)
-        self._sums_BW = torch.full(grid, -math.inf, dtype=torch.float64, device=self._place)
+        self._slots_W = torch.arange(size, device=self.device)
+        self._sums_BW = torch.full(grid, -math.inf, dtype=torch.float64, device=self.device)
         self._sums_BW[:, 0] = 0.0
-        self._cells_R = torch.arange(len(limits), device=self._place) * size
+        self._cells_R = torch.arange(len(limits), device=self.device) * size
         # Of each step: the tokens, the places that their rows went on from, the log-probabilities.
         self._history: list[tuple[Tensor, Tensor, Tensor]] = []
         # Of ended hypotheses in the order of their ends, and in a last column what has not ended: the step, the place
         # before, the last log-probability, whether the model ended it, and its score if so.
         ended = (len(limits), size + 1)
-        self._num_ended_B1 = torch.zeros((len(limits), 1), dtype=torch.long, device=self._place)
-        self._end_position = torch.zeros(ended, dtype=torch.long, device=self._place)
-        self._end_slot = torch.zeros(ended, dtype=torch.long, device=self._place)
-        self._end_value = torch.zeros(ended, dtype=torch.float64, device=self._place)
-        self._end_finished = torch.zeros(ended, dtype=torch.bool, device=self._place)
-        self._end_score = torch.full(ended, -math.inf, dtype=torch.float64, device=self._place)
+        self._num_ended_B1 = torch.zeros((len(limits), 1), dtype=torch.long, device=self.device)
+        self._end_position = torch.zeros(ended, dtype=torch.long, device=self.device)
+        self._end_slot = torch.zeros(ended, dtype=torch.long, device=self.device)
+        self._end_value = torch.zeros(ended, dtype=torch.float64, device=self.device)
+        self._end_finished = torch.zeros(ended, dtype=torch.bool, device=self.device)
+        self._end_score = torch.full(ended, -math.inf, dtype=torch.float64, device=self.device)
 
     def advance(self, position: int, best_RK: Tensor, ids_RK: Tensor, eos_R: Tensor) -> None:
         """Take the candidates of a step: some end, some go on, and a row at its limit ends whatever it is."""
         num_candidates = best_RK.shape[1]
-        values_BX = self._grid(best_RK.double(), -math.inf)
+        values_BX = self._grid(best_RK.to(self.device).double(), -math.inf)
         sums_BX = values_BX + self._sums_BW.repeat_interleave(num_candidates, dim=1)
         sums_BX, order_BX = sums_BX.sort(dim=1, descending=True, stable=True)
         sums_BW, order_BW = sums_BX[:, : self._size], order_BX[:, : self._size]
         slot_BW = order_BW // num_candidates
-        token_BW, value_BW = self._grid(ids_RK, self._eos_id).gather(1, order_BW), values_BX.gather(1, order_BW)
+        token_BW, value_BW = (
+            self._grid(ids_RK.to(self.device), self._eos_id).gather(1, order_BW),
+            values_BX.gather(1, order_BW),
+        )
         taken_BW = (self._slots_W < self._size - self._num_ended_B1) & (sums_BW > -math.inf)
 
         ends_BW = taken_BW & (token_BW == self._eos_id)
-        self._end(ends_BW, position, slot_BW, value_BW, sums_BW, finished=True)
+        scores_BW = sums_BW / length_factor(position + 1, self._length_penalty)
+        self._end(ends_BW, position, slot_BW, value_BW, scores_BW)
         at_limit_B1 = self._limits_B1 <= position
         ended_by_slot_BW = torch.zeros_like(slot_BW).scatter_add_(1, slot_BW, ends_BW.long()) > 0
         cut_BW = (self._sums_BW > -math.inf) & at_limit_B1 & ~ended_by_slot_BW
-        eos_BW = self._grid(eos_R.double()[:, None], -math.inf)
+        eos_BW = self._grid(eos_R.to(self.device).double()[:, None], -math.inf)
         slots_BW = self._slots_W.expand_as(slot_BW)
-        self._end(cut_BW, position, slots_BW, eos_BW, self._sums_BW + eos_BW, finished=False)
+        self._end(cut_BW, position, slots_BW, eos_BW)
 
         open_BW = taken_BW & ~ends_BW & ~at_limit_B1
         # The next token makes position + 2 with the end of the sentence; the factor grows or falls with the length.
@@ -165,29 +174,32 @@ class _Beam:
             is_needed_BW &= self._sums_BW[:, :1] > -math.inf
             self._cells_R = is_needed_BW.flatten().nonzero().squeeze(1)  # waits for the device
         tokens_BW, slots_BW, _ = self._history[-1]
-        row_C = torch.zeros(tokens_BW.numel(), dtype=torch.long, device=self._place)
-        row_C[before_R] = torch.arange(len(before_R), device=self._place)
+        row_C = torch.zeros(tokens_BW.numel(), dtype=torch.long, device=self.device)
+        row_C[before_R] = torch.arange(len(before_R), device=self.device)
         parent_R = self._cells_R // self._size * self._size + slots_BW.flatten()[self._cells_R]
         parents_R = row_C[parent_R]
-        return tokens_BW.flatten()[self._cells_R].to(self._device), parents_R.cpu() if look else parents_R
+        return tokens_BW.flatten()[self._cells_R], parents_R.cpu() if look else parents_R
 
     def _grid(self, x_RK: Tensor, absent: float) -> Tensor:
         """What rows have (R, K), by sentences (B, W x K)."""
-        cells_CK = x_RK.new_full((self._sums_BW.numel(), x_RK.shape[1]), absent, device=self._place)
-        return cells_CK.index_copy_(0, self._cells_R, x_RK.to(self._place)).view(len(self._sums_BW), -1)
+        cells_CK = x_RK.new_full((self._sums_BW.numel(), x_RK.shape[1]), absent, device=self.device)
+        return cells_CK.index_copy_(0, self._cells_R, x_RK).view(len(self._sums_BW), -1)
 
     def _end(
-        self, ends_BW: Tensor, position: int, slot_BW: Tensor, value_BW: Tensor, sums_BW: Tensor, *, finished: bool
+        self, ends_BW: Tensor, position: int, slot_BW: Tensor, value_BW: Tensor, scores_BW: Tensor | None = None
     ) -> None:
-        """Put those of these hypotheses that end behind those of their sentences that have ended."""
+        """Put those of these hypotheses that end behind those of their sentences that have ended.
+
+        One that the limit cuts has no score that others must beat.
+        """
         rank_BW = self._num_ended_B1 + ends_BW.cumsum(dim=1) - 1
         column_BW = rank_BW.masked_fill(~ends_BW, self._size)
         self._end_position.scatter_(1, column_BW, position)
         self._end_slot.scatter_(1, column_BW, slot_BW)
         self._end_value.scatter_(1, column_BW, value_BW)
-        self._end_finished.scatter_(1, column_BW, finished)
-        if finished:
-            self._end_score.scatter_(1, column_BW, sums_BW / length_factor(position + 1, self._length_penalty))
+        self._end_finished.scatter_(1, column_BW, scores_BW is not None)
+        if scores_BW is not None:
+            self._end_score.scatter_(1, column_BW, scores_BW)
         self._num_ended_B1 = self._num_ended_B1 + ends_BW.sum(dim=1, keepdim=True)
 
     def hypotheses(self) -> list[list[Hypothesis]]:

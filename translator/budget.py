@@ -15,7 +15,7 @@ from translator.attention import MOST_KEYS
 from translator.config import Config
 from translator.device import Device
 from translator.errors import TranslatorError
-from translator.memory import Sizes
+from translator.memory import LIBRARIES, Sizes
 
 Lengths = NDArray[np.integer]
 Shape = tuple[int, int, int]  # rows, source length, target length
@@ -39,6 +39,7 @@ def sizes_of(config: Config, device: Device, src_vocab_size: int, tgt_vocab_size
         dropout_mask=1 if on_gpu else None,
         fused_attention_dropout=on_gpu,
         plain_attention_keys=MOST_KEYS if device.torch_device.type == "cpu" else 0,
+        libraries=0 if on_gpu else LIBRARIES,
         num_averages={"none": 0, "ema": 1, "last": optim.average_last}[optim.average],
         has_validation=validates,
     )
@@ -95,7 +96,7 @@ def choose_tokens(
 def check(sizes: Sizes, shapes: Iterable[Shape], *, tokens: int, free: int | None) -> str:
     """Say what the worst of the batches needs. Raises TranslatorError for a run that cannot fit into `free` bytes.
 
-    `shapes` are rows, source length and target length of the batches among which the worst is, and the longest pair.
+    `shapes` are rows, source length and target length of the batches.
     """
     shapes = list(shapes)
     need, shape = max((sizes.peak_bytes(*shape), shape) for shape in shapes)

@@ -231,7 +231,7 @@ def make_trainer(
         **position,
     )
     free = free_memory(device.torch_device)
-    log.line(budget.check(data.sizes(config, device), stream.largest_shapes(), tokens=tokens, free=free))
+    log.line(budget.check(data.sizes(config, device), stream.shapes(), tokens=tokens, free=free))
     torch.manual_seed(config.seed)
     model = make_model().to(device.torch_device, device.dtype)
     parameters = FlatParameters(model)

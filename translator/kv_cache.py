@@ -70,11 +70,13 @@ class KVCache:
         An index on a GPU must name a row of the same group for each row there is: then the GPU is not waited for.
         """
         device = self._device or index_R.device
-        if index_R.device.type == "cpu":
+        waits = index_R.device.type == "cpu"
+        if waits:
             self._regroup(index_R, device)
         if self._on_way_RN is not None:
             self._on_way_RN = self._on_way_RN[index_R.to(device)]
-            self._drop_nodes()
+            if waits:
+                self._drop_nodes()
         elif self._width > 1:
             self._on_way_RN = torch.ones(len(index_R), self._num_nodes, dtype=torch.bool, device=device)
 

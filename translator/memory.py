@@ -11,6 +11,9 @@ from dataclasses import dataclass, fields
 from typing import Any, Self
 
 FLOAT32 = 4  # bytes
+LIBRARIES = 120_000_000
+"""Bytes that the first steps on a CPU take at any size: scratch space of kernels, code that is loaded late (measured,
+docs/scaling.md)."""
 IDS_AND_MASK = 8 + 8 + 8 + 1  # bytes of a cell: source ids and mask, target in, labels
 
 
@@ -39,6 +42,7 @@ class Sizes:
     dropout_mask: int | None = None  # bytes of an element of a dropout mask; None: as large as a number (CPU)
     fused_attention_dropout: bool = False  # whether the kernel of the attention can drop weights (CUDA's can)
     plain_attention_keys: int = 0  # keys up to which attention is not fused though no weights are dropped
+    libraries: int = 0  # bytes that a step takes whatever the sizes: `LIBRARIES` on a CPU
     num_averages: int = 1  # buffers of averaged weights
     has_validation: bool = True  # a second model, in float32, holds the weights that are validated
 
@@ -66,7 +70,7 @@ class Sizes:
         each = FLOAT32 * (4 + self.num_averages)  # masters, gradients, two moments; averages
         each += 2 * self.element if self.element < FLOAT32 else 0  # weights and gradients of the layers themselves
         each += FLOAT32 if self.has_validation else 0
-        return each * self.num_parameters()
+        return self.libraries + each * self.num_parameters()
 
     def batch_bytes(self, rows: int, src_length: int, tgt_length: int) -> int:
         """Most bytes that one micro-batch adds at a time, its forward and backward taken together."""
@@ -126,7 +130,8 @@ class Sizes:
         return encoder, decoder
 
     def _keeps_weights(self, keys: int) -> bool:
-        """Whether attention weights are kept for the backward: no fused kernel of a CPU drops some of them."""
+        """Whether attention weights are kept for the backward: no fused kernel of a CPU drops some of them, and for few
+        keys products are faster there than the kernel."""
         return keys <= self.plain_attention_keys or (self.attention_dropout > 0 and not self.fused_attention_dropout)
 
     def _weights(self, rows: int, queries: int, keys: int) -> int:

@@ -9,7 +9,7 @@ Shape letters, as suffixes of names:
     F feed-forward     V vocabulary                1 a dimension of size one, which broadcasts
 
 A mask is boolean and True means "may attend". A query that may attend nothing gets zeros, and finite
-gradients: `scaled_dot_product_attention` does so since PyTorch 2.5, and the tests hold it to that.
+gradients: `attention` sees to it (the fused kernels do so since PyTorch 2.5), and the tests hold it to that.
 """
 
 import math

@@ -3,8 +3,8 @@
 A search asks `step(tokens_R, parents_R)` for the logits of the next token of every row. `tokens_R` is the
 last token of each row; `parents_R` says which row of the previous call each row continues, and None says that
 the rows are those of the previous call in the same order (as they are in the first call, where every token is
-`bos_id`). On a GPU it says so only of rows that change places within their sentences, so that nobody has to wait
-for it; where rows are left out or added it is on the CPU. Rows that have ended are left out of later calls.
+`bos_id`). It is on the CPU wherever rows are left out or added; on a GPU it names, for each row there is, a row of
+the same sentence. Rows that have ended are left out of later calls, on a GPU up to three calls later.
 
 Every search is bounded: a row of `max_lengths[i]` tokens may only end. Such a hypothesis has `finished=False`
 unless it would have ended there by itself. Log-probabilities come from the softmax over the whole vocabulary
@@ -170,7 +170,10 @@ def _generate(
 
 
 def steps_between_looks(device: torch.device) -> int:
-    """A look at which rows have ended waits for all that a GPU has been asked to do; on a CPU it costs nothing."""
+    """A look at which rows have ended waits for all that a GPU has been asked to do; on a CPU it costs nothing.
+
+    `device` is where what is looked at is kept.
+    """
     return 1 if device.type == "cpu" else 4
 
 

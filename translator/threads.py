@@ -10,45 +10,51 @@ while others are busy. Other OpenMP libraries sleep at once.
 """
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Iterator, Set
 from itertools import chain, repeat
 from pathlib import Path
 
-SPINS = 10_000  # turns of a loop, about 30 microseconds
+SPINS = 10_000  # turns of a loop: some 0.1 ms
 FIRST, LATER = 0.1, 0.5  # seconds over which is measured how busy the cores are
 WANTED = 0.3  # cores more than there are, from which on others are made way for; half of it ends that
 
-_POLICY = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": str(SPINS)}
-_is_ours = False
+POLICY = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": str(SPINS)}
+_WATCH = "make-way"  # name of the thread
 
 
 def spin_briefly() -> None:
     """Set how threads wait, unless the user has. Call it before torch, and with it OpenMP, is loaded."""
-    global _is_ours
-    _is_ours = not any(name in os.environ for name in _POLICY)
-    if _is_ours:
-        os.environ.update(_POLICY)
+    if not any(name in os.environ for name in POLICY):
+        os.environ.update(POLICY)
 
 
 def make_way_for_others(num_threads: int) -> None:
-    """From now on, see to it that threads of this process sleep while others need the cores (Linux; else nothing)."""
-    global _is_ours
-    if _is_ours and num_threads > 1 and Path("/proc/stat").exists():
-        _is_ours = False  # once is enough
-        threading.Thread(target=_watch, args=(num_threads,), name="make-way", daemon=True).start()
+    """From now on, see to it that threads of this process sleep while others need the cores (Linux; else nothing).
+
+    Threads that wait as the user says are left alone.
+    """
+    is_ours = all(os.environ.get(name) == value for name, value in POLICY.items())
+    is_watched = any(thread.name == _WATCH for thread in threading.enumerate())
+    if is_ours and not is_watched and num_threads > 1 and sys.platform == "linux":
+        threading.Thread(target=_watch, args=(num_threads,), name=_WATCH, daemon=True).start()
 
 
 def _watch(num_threads: int) -> None:
     cores = os.sched_getaffinity(0)
+    # libgomp then counts 1 + (1 + times) x (num_threads - 1) threads, more than there are cores
     idle = IdleThreads((len(cores) - 1) // (num_threads - 1))
-    for others in busy_others(cores):
-        excess = others + num_threads - len(cores)
-        if excess > WANTED:
-            idle.hold()
-        elif excess < WANTED / 2:
-            idle.release()
+    try:
+        for others in busy_others(cores):
+            excess = others + num_threads - len(cores)
+            if excess > WANTED:
+                idle.hold()
+            elif excess < WANTED / 2:
+                idle.release()
+    except (OSError, ValueError, RuntimeError):  # it cannot be measured here, or no thread can be started
+        idle.release()
 
 
 def busy_others(cores: Set[int], root: Path = Path("/proc")) -> Iterator[float]:
@@ -74,10 +80,10 @@ def _busy_seconds(cores: Set[int], root: Path) -> float:
 
 
 class IdleThreads:
-    """OpenMP threads that do nothing: `count` times as many as torch uses in a parallel operation."""
+    """OpenMP threads that do nothing, `times` as many as help the main thread in a parallel operation."""
 
-    def __init__(self, count: int) -> None:
-        self._count = count
+    def __init__(self, times: int) -> None:
+        self._times = times
         self._done = threading.Event()
         self._done.set()
 
@@ -86,7 +92,7 @@ class IdleThreads:
         if not self._done.is_set():
             return
         self._done = threading.Event()
-        for _ in range(self._count):
+        for _ in range(self._times):
             threading.Thread(target=self._idle, args=(self._done,), name="make-way-idle", daemon=True).start()
 
     def release(self) -> None:
@@ -97,5 +103,5 @@ class IdleThreads:
     def _idle(done: threading.Event) -> None:
         import torch
 
-        torch.zeros(2**20).add_(1.0)  # large enough for all threads: libgomp gives this thread as many of its own
+        torch.zeros(2**16).add_(1.0)  # large enough to be parallel: libgomp gives this thread helpers of its own
         done.wait()

@@ -17,10 +17,9 @@ from types import TracebackType
 from scripts.benchmarks.experiments_common import LeftOutError, Setup, Sides, Training, random_batch
 from scripts.benchmarks.experiments_step import square_batch
 from translator.device import apply
-from translator.threads import SPINS
+from translator.threads import POLICY
 
 COMPILED_LENGTHS = (16, 24)
-SPINNING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": str(SPINS)}  # as `translator` sets it
 WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
 
 
@@ -48,7 +47,7 @@ class Process:
         self,
         make: Callable[[Setup], Callable[[], None]],
         setup: Setup,
-        environment: Mapping[str, str] = SPINNING,
+        environment: Mapping[str, str] = POLICY,
     ) -> None:
         self.first_seconds = 0.0  # of the first turn
         self._environment, self._limit = environment, setup.limit
@@ -162,7 +161,7 @@ def compiled(setup: Setup, what: str, lengths: tuple[int, ...]) -> Sides:
     """torch.compile at fixed shapes, against none; and after how many steps its time is paid back."""
     # an empty cache: what an earlier run has compiled would hide the time
     cache = tempfile.mkdtemp(prefix="compiled-", dir=setup.folder)
-    fast = Process(CompiledSteps(what, lengths), setup, {**SPINNING, "TORCHINDUCTOR_CACHE_DIR": cache})
+    fast = Process(CompiledSteps(what, lengths), setup, {**POLICY, "TORCHINDUCTOR_CACHE_DIR": cache})
     plain = Process(CompiledSteps("nothing", lengths), setup)
 
     def conclude(one: float, other: float) -> list[str]:

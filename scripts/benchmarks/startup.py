@@ -1,7 +1,6 @@
 """`startup`: how long commands take beside the imports that they cannot do without, each in a new process."""
 
 import argparse
-import os
 import statistics
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from typing import Any
 
 import torch
 
+from scripts.benchmarks import ENVIRONMENT
 from scripts.benchmarks.contest import ROOT
 from scripts.benchmarks.corpus import draw_lengths, load_data, write_corpus
 from scripts.benchmarks.settings import SETTINGS, write_config
@@ -71,7 +71,7 @@ def time_commands(
 
     `until` ends a command (and its time) at the first line of standard error that begins with it, where it appears.
     """
-    environment = os.environ | {
+    environment = ENVIRONMENT | {
         "PYTHONPATH": str(ROOT),
         "TRANSLATOR_CACHE": str(folder / "cache"),
         "OMP_NUM_THREADS": str(threads),

@@ -23,10 +23,10 @@ def test_auto_is_resolved_once_and_kept(tmp_path: Path, monkeypatch: pytest.Monk
     folder = write_corpus(tmp_path, AUTO)
     output = train(folder, "train.steps=2")
     assert "Batches of 1,024 tokens: suits" in output.err
-    assert "Memory: training takes about 0.0" in output.err
+    assert "Memory: training takes about 0.1" in output.err
     stored = folder / "weights" / "small" / "config.yaml"
     assert load_config(stored).batch.tokens == 1024
-    monkeypatch.setattr(build, "free_memory", lambda device: 10_000_000)  # auto would be less now
+    monkeypatch.setattr(build, "free_memory", lambda device: 130_000_000)  # auto would be less now
     for words in (("resume", "small"), ("train", "small.yaml")):
         output = command(folder, *words, f"train.steps={len(words[1])}")
         assert output.status == 0, output.err

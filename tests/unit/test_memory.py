@@ -110,3 +110,4 @@ def test_memory_grows_with_the_averages_and_the_model_that_validates() -> None:
     base, _ = sizes(64)
     more = Sizes(**{**vars(base), "num_averages": 5, "has_validation": True})
     assert more.lasting_bytes() - base.lasting_bytes() == 6 * 4 * base.num_parameters()
+    assert Sizes(**{**vars(base), "libraries": 1000}).lasting_bytes() - base.lasting_bytes() == 1000

@@ -54,7 +54,7 @@ def load_model(args: argparse.Namespace, folder: Path | None = None) -> "Transla
     from translator.device import settle
     from translator.translate import Translator
 
-    settle()  # each step asks for a new table of logits
+    settle()
     return Translator.load(folder, device=args.device)
 
 
