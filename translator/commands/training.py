@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from translator.commands import loading
 from translator.commands.runs import refuse_unknown_run
 from translator.config import dump_config, json_schema, load_config, load_stored_config, unused_settings
 from translator.errors import TranslatorError
@@ -29,7 +30,8 @@ def split_words(words: Sequence[str]) -> tuple[Path | None, list[str]]:
 def train(args: argparse.Namespace) -> int:
     """Train from a configuration file, or on the starter corpus when none is named."""
     config = load_config(*split_words(args.words))
-    from translator import build  # torch: only once the configuration is known to be good
+    with loading():
+        from translator import build  # torch: only once the configuration is known to be good
 
     return build.train(config, home=args.home, restart=args.restart, accept_new_corpus=args.accept_new_corpus)
 
@@ -46,7 +48,8 @@ def resume(args: argparse.Namespace) -> int:
     if not (weights / "config.yaml").is_file():
         refuse_unknown_run(args.home, args.name)
     load_stored_config(weights, overrides)  # told before torch is loaded
-    from translator import build
+    with loading():
+        from translator import build
 
     return build.resume(args.name, overrides, home=args.home, accept_new_corpus=args.accept_new_corpus)
 

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from translator.commands import loading
 from translator.errors import TranslatorError
 
 # options of `translate` and `evaluate` that replace settings of `decode`
@@ -50,9 +51,10 @@ def find_model(name: str | None, home: Path) -> Path:
 
 def load_model(args: argparse.Namespace, folder: Path | None = None) -> "Translator":
     """The model in a folder, by default that of the options."""
-    folder = find_model(args.model, args.home) if folder is None else folder
-    from translator.device import settle
-    from translator.translate import Translator
+    with loading():
+        folder = find_model(args.model, args.home) if folder is None else folder
+        from translator.device import settle
+        from translator.translate import Translator
 
     settle()
     return Translator.load(folder, device=args.device)
