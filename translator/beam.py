@@ -70,9 +70,8 @@ def top(values_RV: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """Like `topk`, but equal values come in the order of their ids, and the lowest ids are kept."""
     if values_RV.device.type != "cuda":
         values_RK, ids_RK = (found.cpu() for found in values_RV.topk(min(k + 1, values_RV.shape[1]), dim=1))
-        if (
-            k < values_RV.shape[1] and not (values_RK[:, k - 1] == values_RK[:, k]).any()
-        ):  # else a tie across the border: topk may keep either
+        # in a tie across the border topk may keep either
+        if k < values_RV.shape[1] and not (values_RK[:, k - 1] == values_RK[:, k]).any():
             ids_RK, order_RK = ids_RK[:, :k].sort(dim=1)
             values_RK, again_RK = values_RK[:, :k].gather(1, order_RK).sort(dim=1, descending=True, stable=True)
             return values_RK, ids_RK.gather(1, again_RK)
@@ -134,10 +133,8 @@ class _Beam:
         sums_BX, order_BX = sums_BX.sort(dim=1, descending=True, stable=True)
         sums_BW, order_BW = sums_BX[:, : self._size], order_BX[:, : self._size]
         slot_BW = order_BW // num_candidates
-        token_BW, value_BW = (
-            self._grid(ids_RK.to(self.device), self._eos_id).gather(1, order_BW),
-            values_BX.gather(1, order_BW),
-        )
+        token_BW = self._grid(ids_RK.to(self.device), self._eos_id).gather(1, order_BW)
+        value_BW = values_BX.gather(1, order_BW)
         taken_BW = (self._slots_W < self._size - self._num_ended_B1) & (sums_BW > -math.inf)
 
         ends_BW = taken_BW & (token_BW == self._eos_id)
@@ -159,9 +156,8 @@ class _Beam:
         first_BW = (~open_BW).int().argsort(dim=1, stable=True)
         open_BW = open_BW.gather(1, first_BW)
         self._sums_BW = sums_BW.gather(1, first_BW).masked_fill(~open_BW, -math.inf)
-        chosen = (x.gather(1, first_BW) for x in (token_BW, slot_BW.masked_fill(~taken_BW, 0), value_BW))
-        token_BW, slot_BW, value_BW = chosen
-        self._history.append((token_BW, slot_BW, value_BW))
+        slot_BW = slot_BW.masked_fill(~taken_BW, 0)  # the first place has a row as long as any has
+        self._history.append((token_BW.gather(1, first_BW), slot_BW.gather(1, first_BW), value_BW.gather(1, first_BW)))
 
     def next_rows(self, *, look: bool) -> tuple[Tensor, Tensor]:
         """The tokens of the next step's rows, and which rows they go on from.
