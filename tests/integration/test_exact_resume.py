@@ -68,7 +68,7 @@ def test_choices_are_made_once_and_hold_where_the_machine_has_become_another(job
     words = [f"device.{key}=auto" for key in ("kind", "precision", "threads", "compile")] + ["batch.tokens=auto"]
     machine, other = (
         {"machine": dict(zip(("cores", "bfloat16", "free"), numbers, strict=True))}
-        for numbers in ((2, True, 8_000_000_000), (3, False, 9_000_000))
+        for numbers in ((2, True, 8_000_000_000), (3, False, 140_000_000))
     )
     straight = run(jobs, tmp_path / "straight", words, machine)
     moved = run_in_two(jobs, tmp_path / "moved", words, machine, other)

@@ -14,7 +14,7 @@
 {"slow": 0.05}                                    each step takes at least these seconds
 {"interrupt_in": "translator.trainer:Trainer.train_step", "call": 4, "times": 2}
                                                   SIGINT so many times at the fourth step
-{"machine": {"cores": 3, "bfloat16": false, "free": 9000000}}
+{"machine": {"cores": 3, "bfloat16": false, "free": 140000000}}
                                                   what the machine seems to have
 {"stderr": "/dev/full"}                            what is printed there meets a full disk
 """
