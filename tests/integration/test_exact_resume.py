@@ -3,7 +3,6 @@
 Two threads and every source of randomness are here; kills and faults are in test_faults_*.
 """
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -61,13 +60,6 @@ def run_in_two(
 
 @pytest.mark.parametrize("words", SETTINGS.values(), ids=SETTINGS)
 def test_interrupted_it_ends_as_if_nothing_had_happened(jobs: Jobs, tmp_path: Path, words: Sequence[str]) -> None:
-    assert_equal(run(jobs, tmp_path / "straight", words), run_in_two(jobs, tmp_path / "in-two", words))
-
-
-@pytest.mark.slow  # the compiler takes minutes
-@pytest.mark.skipif(not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="there is no C++ compiler")
-def test_a_compiled_run_ends_as_if_nothing_had_happened(jobs: Jobs, tmp_path: Path) -> None:
-    words = ("device.compile=true", "device.threads=2", "train.steps=10")
     assert_equal(run(jobs, tmp_path / "straight", words), run_in_two(jobs, tmp_path / "in-two", words))
 
 

@@ -204,7 +204,10 @@ class DeviceConfig(Section):
     )
     threads: Count | Literal["auto"] = setting("auto", "Threads on a CPU.", "announced")
     compile: Bool | Literal["auto"] = setting(
-        "auto", "Compile the model with torch.compile, which delays the first steps; auto: not compiled.", "announced"
+        "auto",
+        "Compile the model with torch.compile, which delays the first steps; a resumed run is then equal to rounding "
+        "only. auto: not compiled.",
+        "announced",
     )
     deterministic: Bool = setting(
         False, "Only operations that give the same bits each time; slower on a GPU.", "announced"
