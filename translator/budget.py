@@ -30,7 +30,8 @@ SUITABLE = {  # kind of device -> (training target tokens below, tokens of a bat
 
 def sizes_of(config: Config, device: Device, src_vocab_size: int, tgt_vocab_size: int, *, validates: bool) -> Sizes:
     """What the memory of a run depends on."""
-    on_gpu, optim = device.torch_device.type == "cuda", config.optim
+    kind, optim = device.torch_device.type, config.optim
+    on_gpu, on_cpu = kind == "cuda", kind == "cpu"
     return Sizes.of(
         config.model.model_dump(),
         src_vocab_size=src_vocab_size,
@@ -38,8 +39,8 @@ def sizes_of(config: Config, device: Device, src_vocab_size: int, tgt_vocab_size
         element=device.dtype.itemsize,
         dropout_mask=1 if on_gpu else None,
         fused_attention_dropout=on_gpu,
-        plain_attention_keys=MOST_KEYS if device.torch_device.type == "cpu" else 0,
-        libraries=0 if on_gpu else LIBRARIES,
+        plain_attention_keys=MOST_KEYS if on_cpu else 0,
+        libraries=LIBRARIES if on_cpu else 0,
         num_averages={"none": 0, "ema": 1, "last": optim.average_last}[optim.average],
         has_validation=validates,
     )

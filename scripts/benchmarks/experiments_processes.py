@@ -20,7 +20,6 @@ from translator.device import apply
 from translator.threads import POLICY
 
 COMPILED_LENGTHS = (16, 24)
-WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
 
 
 def serve(line: Connection, make: Callable[[Setup], Callable[[], None]], setup: Setup) -> None:
@@ -57,7 +56,7 @@ class Process:
 
     def __enter__(self) -> "Process":
         kept = dict(os.environ)
-        for name in WAITING:
+        for name in POLICY:
             os.environ.pop(name, None)
         os.environ.update(self._environment)
         try:

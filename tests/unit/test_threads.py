@@ -27,7 +27,7 @@ def test_what_others_do_on_our_cores_is_measured(tmp_path: Path, monkeypatch: py
         clock["now"] += seconds
         clock["own"] += 0.75 * seconds
         per_second = os.sysconf("SC_CLK_TCK")
-        for kind, share in enumerate((1.0, 0.125, 0.9)):
+        for kind, share in enumerate((1.0, 0.1, 0.9)):
             ticks[kind] += round(share * seconds * per_second)
         (tmp_path / "stat").write_text(STAT.format(*ticks))
 
@@ -35,8 +35,7 @@ def test_what_others_do_on_our_cores_is_measured(tmp_path: Path, monkeypatch: py
     times = SimpleNamespace(sleep=sleep, monotonic=lambda: clock["now"], process_time=lambda: clock["own"])
     monkeypatch.setattr(threads, "time", times)
     others = threads.busy_others({0, 2}, tmp_path)  # of the third core nothing counts
-    # a tick is a tenth of the first stretch; four columns of an eighth are rounded
-    assert [next(others) for _ in range(3)] == pytest.approx([0.75] * 3, abs=0.11)
+    assert [next(others) for _ in range(3)] == pytest.approx([1.0 + 4 * 0.1 - 0.75] * 3)
     assert clock["now"] == pytest.approx(50 + threads.FIRST + 2 * threads.LATER)
 
 
